@@ -30,7 +30,6 @@ mod kept_map;
 mod level_socket;
 mod mix_map;
 mod named_map;
-mod node_advice;
 mod node_reports;
 mod node_usage;
 mod notices;

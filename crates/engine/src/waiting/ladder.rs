@@ -6,7 +6,6 @@ use pumice_model::{JobIx, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
 use super::fingerprint::Fingerprint;
-use super::node_need::hindrance;
 use super::why::{PodReason, Waiting, Why};
 use crate::follow_up::notes::held_by_queue;
 use crate::knowledge::Knowledge;
@@ -17,9 +16,7 @@ impl<'a> Knowledge<'a> {
         let job = self.state.task(task).job?;
         let note = self.notes.get(&job);
         let noted = note.and_then(|note| note.unplaced.iter().find(|(other, _)| *other == task));
-        self.waiting_in(job, task, note, noted.map(|(_, why)| why), || {
-            hindrance(self, job)
-        })
+        self.waiting_in(job, task, note, noted.map(|(_, why)| why))
     }
 
     /// Why a pod waits, as reason and message.
@@ -38,7 +35,6 @@ impl<'a> Knowledge<'a> {
             // The first note on a task counts.
             unplaced: noted.map(|(task, why)| (*task, why)).collect(),
             untried: None,
-            hindrance: hindrance(self, job),
         }
     }
 
@@ -48,7 +44,6 @@ impl<'a> Knowledge<'a> {
         ix: TaskIx,
         note: Option<&'a JobNote>,
         unplaced: Option<&'a Unplaced>,
-        hindrance: impl FnOnce() -> Option<&'static str>,
     ) -> Option<Waiting<'a>> {
         let task = self.state.task(ix);
         let why = match task.status {
@@ -72,7 +67,6 @@ impl<'a> Knowledge<'a> {
             known: *self,
             task: ix,
             job,
-            hindrance: hindrance(),
             why,
         })
     }
@@ -133,16 +127,13 @@ pub(crate) struct WaitingPods<'a> {
     unplaced: FxHashMap<TaskIx, &'a Unplaced>,
     /// What all pods say that nobody tried.
     untried: Option<Fingerprint>,
-    /// What no node helps the gang against.
-    hindrance: Option<&'static str>,
 }
 
 impl<'a> WaitingPods<'a> {
     /// Why one of them waits.
     pub fn waiting(&self, task: TaskIx) -> Option<Waiting<'a>> {
         let unplaced = self.unplaced.get(&task).copied();
-        let known = &self.known;
-        known.waiting_in(self.job, task, self.note, unplaced, || self.hindrance)
+        self.known.waiting_in(self.job, task, self.note, unplaced)
     }
 
     /// The fingerprint of what that pod is told.

@@ -19,7 +19,6 @@ mod message;
 pub(crate) mod never;
 mod no_domain;
 mod nobody_goes;
-mod node_need;
 mod not_tried;
 mod phrases;
 mod refusal;

@@ -124,8 +124,6 @@ pub struct Waiting<'a> {
     pub(super) known: Knowledge<'a>,
     pub(super) task: TaskIx,
     pub(super) job: JobIx,
-    /// What no node helps the gang of the pod against.
-    pub(super) hindrance: Option<&'static str>,
     /// The first reason that holds.
     pub why: Why<'a>,
 }
@@ -133,7 +131,7 @@ pub struct Waiting<'a> {
 /// The reason and message of a `PodScheduled` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodReason {
-    /// In one word: `Unschedulable` where more nodes may help (spec/01 §4.6).
+    /// `Unschedulable`, `Schedulable`, `QuotaExceeded`, `QueueClosed` or `SchedulingGated`.
     pub reason: &'static str,
     /// Text of the condition, for people.
     pub message: String,
