@@ -4,6 +4,9 @@ use pumice_actions::{Action, Kernel};
 use pumice_conf::{Arguments, Config};
 use pumice_framework::line::WaitingLine;
 use pumice_framework::{Evicts, Observer, Session, Stage};
+use pumice_model::TaskId;
+
+use crate::follow_up::nominations::Nominations;
 
 /// The actions of a checked configuration, each with its arguments.
 pub(crate) fn actions(config: &Config) -> Vec<(&'static Action, Arguments)> {
@@ -42,6 +45,17 @@ pub(crate) fn keep_line(actions: &[(&'static Action, Arguments)]) -> bool {
 pub(crate) fn set_up(session: &mut Session, actions: &[(&'static Action, Arguments)]) {
     session.evicts = evicts(actions);
     session.line = WaitingLine::new(keep_line(actions));
+}
+
+/// What comes before the actions, whichever these are: pods whose time is over are evicted, so that nobody is bound for
+/// a gang that loses one of them, then nominees are placed. Returns the pods whose nominations end.
+pub(crate) fn before_actions(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    nominations: &mut Nominations,
+) -> Vec<TaskId> {
+    pumice_actions::end_whose_time_is_over(session);
+    nominations.renew(session, kernel)
 }
 
 /// Runs the actions in their order.

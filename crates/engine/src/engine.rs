@@ -14,7 +14,7 @@ use pumice_model::{ClaimReturn, Delta, DeviceNote, JobIx, State, TaskId, TaskIx,
 use rustc_hash::FxHashMap;
 
 use crate::closing::take_in;
-use crate::configured::{actions, has_action, run_actions, set_up};
+use crate::configured::{actions, before_actions, has_action, run_actions, set_up};
 use crate::decisions::Decisions;
 use crate::devices::Told;
 use crate::epochs::ClosedEpochs;
@@ -358,7 +358,7 @@ impl Engine {
         open_reservations(&mut session, std::mem::take(&mut self.follow_up.reserved));
         session.wake(std::mem::take(&mut self.sleepers), time_matters);
         let nominations = &mut self.follow_up.nominations;
-        let ended = nominations.renew(&mut session, &mut self.kernel);
+        let ended = before_actions(&mut session, &mut self.kernel, nominations);
         observer.end(Stage::Open);
         run_actions(&self.actions, &mut session, &mut self.kernel, observer);
         session.hindrances.tell(&mut session.notes);

@@ -150,6 +150,12 @@ impl Marking<'_> {
             .and_then(|at| self.cards.cards.get(usize::from(at)));
         card.map_or(0, |card| card.index)
     }
+
+    /// Indices of all its cards.
+    pub fn indices(&self) -> Vec<String> {
+        let own = self.own.iter();
+        own.map(|one| self.index(one).to_string()).collect()
+    }
 }
 
 /// A kind of cards.
@@ -234,6 +240,13 @@ impl CardKind {
     pub fn uuid_keys(word: &str) -> (String, String) {
         let (yes, no) = ("hami.io/use", "hami.io/no-use");
         (format!("{yes}-{word}-uuid"), format!("{no}-{word}-uuid"))
+    }
+
+    /// Lets pods say by UUID which cards will do and which will not: pairs of keys of their annotations, of which each
+    /// counts.
+    pub fn heeds_uuids(&mut self, keys: &[(&str, &str)]) {
+        let owned = |(yes, no): &(&str, &str)| ((*yes).to_owned(), (*no).to_owned());
+        self.keys.uuids = keys.iter().map(owned).collect();
     }
 
     /// A kind of cards of which only slots are counted.

@@ -194,11 +194,9 @@ impl Nominations {
         since_s.map(|since_s| since_s + EXPIRY_S).min()
     }
 
-    /// A cycle begins: pods whose time is over are evicted, so that nobody is bound for a gang that loses one of them,
-    /// and nominees are placed on their nodes. Returns the pods whose nominations end: too old,
+    /// A cycle begins: nominees are placed on their nodes. Returns the pods whose nominations end: too old,
     /// their nodes gone or too small by now.
     pub fn renew(&mut self, session: &mut Session, kernel: &mut Kernel) -> Vec<TaskId> {
-        pumice_actions::end_whose_time_is_over(session);
         for nomination in self.standing.values_mut() {
             nomination.since_s.get_or_insert(session.now_s);
         }

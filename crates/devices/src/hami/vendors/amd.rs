@@ -53,7 +53,7 @@ fn gpu(config: &DeviceConfig) -> CardKind {
     let names = config.section::<AmdConfig>().names.clone();
     let mut kind = CardKind::registered("AMD", "hami.io/node-amd-register", "amd", names);
     kind.keys.types = Some(TYPES);
-    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+    kind.heeds_uuids(&[UUIDS]);
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
     kind.cores_in_percent = true;

@@ -70,7 +70,7 @@ impl Section for AwsNeuronConfig {
 fn device(names: KindNames) -> CardKind {
     let mut kind = CardKind::registered("AWSNeuron", "status.capacity", "aws-neuron", names);
     kind.keys.to_allocate = None;
-    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+    kind.heeds_uuids(&[UUIDS]);
     kind.several = Several::Parts;
     kind.rules = OwnRules::Neuron;
     kind.service = PodLookup::Pending;

@@ -66,7 +66,7 @@ impl Section for CambriconConfig {
 fn mlu(config: &DeviceConfig) -> CardKind {
     let names = config.section::<CambriconConfig>().0.clone();
     let mut kind = CardKind::registered("MLU", "status.capacity", "cambricon-mlu", names);
-    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+    kind.heeds_uuids(&[UUIDS]);
     kind.unit = MemoryUnit::Mib(UNIT);
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;

@@ -61,7 +61,7 @@ fn dcu(config: &DeviceConfig) -> CardKind {
     let names = config.names.clone();
     let mut kind = CardKind::registered("DCU", "hami.io/node-dcu-register", "dcu", names);
     kind.keys.types = Some(TYPES);
-    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+    kind.heeds_uuids(&[UUIDS]);
     kind.unit = MemoryUnit::Mib(config.factor);
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;

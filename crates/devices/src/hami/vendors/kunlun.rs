@@ -92,7 +92,7 @@ fn whole(names: KindNames) -> CardKind {
     let mut kind = CardKind::registered("kunlun", "status.capacity", "kunlun", names);
     kind.keys.to_allocate = None;
     kind.keys.allocated = WHOLE_LIST.to_owned();
-    kind.keys.uuids = uuids();
+    kind.heeds_uuids(&UUIDS);
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;
     // The plugin reads one list of indices of a pod.
@@ -113,7 +113,7 @@ fn whole(names: KindNames) -> CardKind {
 
 fn shared(names: KindNames) -> CardKind {
     let mut kind = CardKind::registered("XPU", REGISTER, "xpu", names);
-    kind.keys.uuids = uuids();
+    kind.heeds_uuids(&UUIDS);
     kind.unit = MemoryUnit::Sizes(SIZES);
     kind.default_memory = MEMORY;
     kind.several = Several::Parts;
@@ -122,11 +122,6 @@ fn shared(names: KindNames) -> CardKind {
         in_wings(kind, registered(kind, node, problems), problems)
     };
     kind
-}
-
-fn uuids() -> Vec<(String, String)> {
-    let owned = |(yes, no): (&str, &str)| (yes.to_owned(), no.to_owned());
-    UUIDS.into_iter().map(owned).collect()
 }
 
 /// The cards that have a place in a wing.
@@ -154,11 +149,7 @@ fn in_wings(kind: &CardKind, cards: Vec<HamiCard>, problems: &mut Bounded) -> Ve
 
 /// Indices of the cards of the one container that has some.
 fn marks(pod: &Marking) -> Vec<Annotation> {
-    let indices: Vec<String> = pod
-        .own
-        .iter()
-        .map(|one| pod.index(one).to_string())
-        .collect();
+    let indices = pod.indices();
     vec![Annotation::new(
         INDEX,
         AnnotationValue::Text(indices.join(",")),

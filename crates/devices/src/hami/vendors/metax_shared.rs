@@ -26,7 +26,7 @@ const TIME: &str = "metax-tech.com/predicate-time";
 /// The kind of these.
 pub fn kind(names: KindNames, heeds_links: bool) -> CardKind {
     let mut kind = CardKind::registered("Metax-SGPU", REGISTER, "metax-sgpu", names);
-    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+    kind.heeds_uuids(&[UUIDS]);
     kind.unit = MemoryUnit::Bytes;
     kind.default_cores = 100;
     kind.default_cores_of_whole = 100;

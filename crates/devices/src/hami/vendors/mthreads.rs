@@ -73,7 +73,7 @@ fn gpu(config: &DeviceConfig) -> CardKind {
     let names = config.section::<MthreadsConfig>().0.clone();
     let mut kind = CardKind::registered("Mthreads", "status.capacity", "mthreads-vgpu", names);
     kind.keys.to_allocate = None;
-    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+    kind.heeds_uuids(&[UUIDS]);
     kind.unit = MemoryUnit::Together(UNIT, SIZES);
     kind.default_cores_of_whole = CORES;
     kind.cores = CORES;
@@ -85,11 +85,7 @@ fn gpu(config: &DeviceConfig) -> CardKind {
 }
 
 fn marks(pod: &Marking) -> Vec<Annotation> {
-    let indices: Vec<String> = pod
-        .own
-        .iter()
-        .map(|one| pod.index(one).to_string())
-        .collect();
+    let indices = pod.indices();
     let text = AnnotationValue::Text;
     let mut marks = vec![
         Annotation::new(INDEX, text(indices.join(","))),

@@ -95,7 +95,7 @@ fn gpu(settings: &Settings, config: &DeviceConfig) -> CardKind {
     let names = own.names.clone();
     let mut kind = CardKind::registered("NVIDIA", "hami.io/node-nvidia-register", "vgpu", names);
     kind.keys.types = Some(TYPES);
-    kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+    kind.heeds_uuids(&[UUIDS]);
     kind.keys.mode = Some(MODE);
     kind.keys.numa = Some(NUMA);
     kind.keys.instances = Some(INSTANCES);

@@ -13,7 +13,7 @@ pub const VENDOR: Vendor = Vendor {
     kinds: |_, _| {
         let names = KindNames::new("vastaitech.com/va", "", "");
         let mut kind = CardKind::by_slots("Vastai", "hami.io/node-va-register", names);
-        kind.keys.uuids = vec![(UUIDS.0.to_owned(), UUIDS.1.to_owned())];
+        kind.heeds_uuids(&[UUIDS]);
         vec![kind]
     },
 };

@@ -5,7 +5,7 @@ use pumice_model::object::{GroupObject, NativeTraits};
 
 use super::cluster::*;
 use super::shielded::{conf, passing, told_on};
-use super::victims::{PREEMPT, Plans, cluster, for_gangs, ranked, small};
+use super::victims::{NO_WHOLE, PREEMPT, Plans, cluster, for_gangs, ranked, small};
 
 const OLD: &str = "scheduling.k8s.io/old";
 
@@ -54,8 +54,7 @@ fn where_gangs_are_taken_a_group_that_goes_as_a_whole_goes_so_whatever_it_could_
     }
     // Without that word one pod that can be spared is enough.
     assert_eq!(full(&for_gangs(""), 1, false).plan(), ["-old3", "new (n3)"]);
-    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
-    assert_eq!(full(&for_gangs(no_whole), 1, true).plan(), [""; 0]);
+    assert_eq!(full(&for_gangs(NO_WHOLE), 1, true).plan(), [""; 0]);
 }
 
 #[test]

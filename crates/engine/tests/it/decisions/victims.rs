@@ -336,6 +336,10 @@ fn a_gate_counts_what_might_go_for_one_group_once() {
     assert_eq!(all.phase("b"), GroupPhase::Pending);
 }
 
+/// For [`for_gangs`]: no gang goes as a whole.
+pub const NO_WHOLE: &str =
+    "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
+
 /// The usual tiers with an action that takes gangs as a whole.
 pub fn for_gangs(arguments: &str) -> String {
     format!(
@@ -344,49 +348,38 @@ pub fn for_gangs(arguments: &str) -> String {
     )
 }
 
+/// Nodes, each full with a pod of one gang, and a more important pod that waits.
+fn full_of_a_gang(arguments: &str, min: i32, nodes: &[&str]) -> Cluster {
+    let mut all = cluster(&for_gangs(arguments)).with(ranked("low", group("old", min)));
+    for (at, node) in nodes.iter().enumerate() {
+        let old = pod(&format!("old{}", at + 1), "4c").group("old");
+        all = all.with(small(node)).with(old.on(node));
+    }
+    let all = all.with(ranked("high", group("new", 1)));
+    all.with(pod("new", "4c").group("new"))
+}
+
 #[test]
 fn a_gang_goes_as_a_whole_or_gives_what_it_can_spare() {
-    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
-    let all = |arguments: &str, min| {
-        let old = |at: usize, node| pod(&format!("old{at}"), "4c").group("old").on(node);
-        cluster(&for_gangs(arguments))
-            .with(small("n1"))
-            .with(small("n2"))
-            .with(small("n3"))
-            .with(ranked("low", group("old", min)))
-            .with(old(1, "n1"))
-            .with(old(2, "n2"))
-            .with(old(3, "n3"))
-            .with(ranked("high", group("new", 1)))
-            .with(pod("new", "4c").group("new"))
-    };
+    let all = |arguments: &str, min| full_of_a_gang(arguments, min, &["n1", "n2", "n3"]);
     // One of three can be spared; then none, and all go together.
     assert_eq!(all("", 2).plan(), ["-old3", "new (n3)"]);
     let whole = ["-old3", "-old2", "-old1", "new (n1)"];
     assert_eq!(all("", 3).plan(), whole);
-    assert_eq!(all(no_whole, 3).plan(), [""; 0]);
+    assert_eq!(all(NO_WHOLE, 3).plan(), [""; 0]);
 }
 
 #[test]
 fn a_gang_of_which_some_pods_are_done_is_a_gang_still() {
-    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
     let all = |arguments: &str, min| {
-        let old = |at: usize, node| pod(&format!("old{at}"), "4c").group("old").on(node);
-        cluster(&for_gangs(arguments))
-            .with(small("n1"))
-            .with(small("n2"))
-            .with(ranked("low", group("old", min)))
-            .with(old(1, "n1"))
-            .with(old(2, "n2"))
-            .with(old(3, "n2").phase(PodPhase::Succeeded))
-            .with(ranked("high", group("new", 1)))
-            .with(pod("new", "4c").group("new"))
-            .plan()
+        let done = pod("old3", "4c").group("old").on("n2");
+        let all = full_of_a_gang(arguments, min, &["n1", "n2"]);
+        all.with(done.phase(PodPhase::Succeeded)).plan()
     };
     // The two that run go together or not at all; with one more that it lacks they are free to go.
-    assert_eq!(all(no_whole, 3), [""; 0]);
+    assert_eq!(all(NO_WHOLE, 3), [""; 0]);
     assert_eq!(all("", 3), ["-old2", "-old1", "new (n1)"]);
-    assert_eq!(all(no_whole, 4), ["-old2", "-old1", "new (n1)"]);
+    assert_eq!(all(NO_WHOLE, 4), ["-old2", "-old1", "new (n1)"]);
 }
 
 #[test]
@@ -418,10 +411,8 @@ fn a_sub_group_that_runs_whole_keeps_its_minimum() {
         ..SubGroupPolicy::default()
     };
     let all = |parts: &[&str]| {
-        let mut all = cluster(&for_gangs(
-            "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n",
-        ))
-        .with(ranked("low", group("old", 2)).sub_groups([policy.clone()]));
+        let mut all = cluster(&for_gangs(NO_WHOLE))
+            .with(ranked("low", group("old", 2)).sub_groups([policy.clone()]));
         for (at, part) in parts.iter().enumerate() {
             let old = pod(&format!("old{at}"), "4c").labels(&[("part", part)]);
             let name = format!("n{at}");

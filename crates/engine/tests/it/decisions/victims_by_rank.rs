@@ -3,7 +3,7 @@
 use pumice_model::object::{GroupObject, PodObject};
 
 use super::cluster::*;
-use super::victims::{GANGS_PROTECTED, PREEMPT, Plans, cluster, for_gangs, ranked};
+use super::victims::{GANGS_PROTECTED, NO_WHOLE, PREEMPT, Plans, cluster, for_gangs, ranked};
 
 /// Reclaim by what queues are told that they deserve.
 const RECLAIM: &str = r#"
@@ -127,9 +127,8 @@ fn no_role_goes_below_its_minimum_while_its_gang_stays() {
     let workers = |count: i64| {
         (0..count).map(|at| worker("train", "n1", &format!("train-worker-{at}"), 5).role("worker"))
     };
-    let no_whole =
-        for_gangs("configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n");
-    for conf in [GANGS_PROTECTED, RECLAIM, &no_whole] {
+    let gangs_stay = for_gangs(NO_WHOLE);
+    for conf in [GANGS_PROTECTED, RECLAIM, &gangs_stay] {
         // The master is the youngest, and comes first by name.
         let mut pods: Vec<PodObject> = workers(3).collect();
         pods.push(master(7));

@@ -5,7 +5,7 @@ use pumice_model::object::PreemptableMark;
 use super::cluster::*;
 use super::devices::{holding, two_cards, vgpu};
 use super::victims::{
-    CARDS, GANGS_PROTECTED, PREEMPT, Plans, cluster, for_gangs, ranked, runs, small,
+    CARDS, GANGS_PROTECTED, NO_WHOLE, PREEMPT, Plans, cluster, for_gangs, ranked, runs, small,
 };
 use super::views::pod_view;
 
@@ -331,7 +331,6 @@ fn numbers_that_move_are_not_written_at_once_and_a_new_kind_of_reason_is() {
 
 #[test]
 fn why_no_bundle_does_for_a_gang_is_told() {
-    let no_whole = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: false}}]\n";
     let all = |arguments: &str, min, class: &str| {
         let old = |at: usize, node| pod(&format!("old{at}"), "4c").group("old").on(node);
         let mut all = cluster(&for_gangs(arguments))
@@ -358,7 +357,7 @@ fn why_no_bundle_does_for_a_gang_is_told() {
          even without all of them; 2 pods more of the gang would have room, which is not enough"
     );
     assert_eq!(
-        all(no_whole, 2, "low"),
+        all(NO_WHOLE, 2, "low"),
         "gangpreempt: nobody may go: 2 needed by their gangs; 1 whole gang (2 pods) might go, were \
          allowWholeBundle of the action on"
     );
