@@ -1,5 +1,9 @@
 //! Acts as an operator does for one job: looks at what is there, and makes, changes and deletes what is not as wanted.
 
+mod groups;
+mod objects;
+mod workloads;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
@@ -8,9 +12,11 @@ use pumice_e2e::samples::written;
 use pumice_e2e::{Rest, eventually, is_status};
 use serde_json::{Value, json};
 
+use self::groups::{numbered, scope};
+use self::objects::{lives, name_of, number_of, settle_in, stem_of};
 use super::places::{POOL, is_member, path};
 use super::{Ends, Grows, HeldBy, Made, NewNames, Operator, Starts};
-use crate::{LIMIT, LONG};
+use crate::LONG;
 
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 const QUEUE_NAME: &str = "scheduling.volcano.sh/queue-name";
@@ -21,12 +27,6 @@ const SCHEDULING: &str = "scheduling.volcano.sh/v1beta1";
 
 /// Beginning of the names of PodGroups that the PodGroup controller makes.
 pub(super) const OF_CONTROLLER: &str = "podgroup-";
-
-/// Number of an LWS group, from 0.
-const GROUP_INDEX: &str = "leaderworkerset.sigs.k8s.io/group-index";
-
-/// Role of a Kthena pod, which is made anew as a whole.
-const ROLE: &str = "modelserving.volcano.sh/role-id";
 
 /// A pod of the job as it was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,20 +161,6 @@ impl StandIn {
             _ => self.wanted -= 1,
         }
         Ok(())
-    }
-
-    /// All pods are deleted, and the PodGroup stays.
-    fn suspend(&self) -> Result<()> {
-        let job = format!("{}/{}", self.jobs_path(), self.job_name());
-        let options = json!({"propagationPolicy": "Foreground"});
-        self.rest.call(Method::DELETE, &job, Some(&options))?;
-        eventually(LIMIT, "the Job is gone", || {
-            let is_gone = self
-                .rest
-                .get(&job)
-                .is_err_and(|error| is_status(&error, 404));
-            Ok((is_gone && self.pods()?.is_empty()).then_some(()))
-        })
     }
 
     /// Acts until the pods are as they should be.
@@ -361,35 +347,6 @@ impl StandIn {
         Ok(self.operator.starts != Starts::LeaderFirst || running >= self.leaders.len())
     }
 
-    /// The Deployment of a JobManager.
-    fn keep_deployment(&self, leader: &Value) -> Result<()> {
-        let deployments = path("apps/v1", self.operator.sample, "deployments");
-        let worker = self.workers.first().context("a worker")?;
-        let name = &worker["metadata"]["ownerReferences"][0]["name"];
-        let name = name.as_str().context("the Deployment of the workers")?;
-        if self.rest.get(&format!("{deployments}/{name}")).is_ok() {
-            return Ok(());
-        }
-        let mut labels = leader["metadata"]["labels"].clone();
-        if let Value::Object(labels) = &mut labels {
-            labels.remove("pod-template-hash");
-        }
-        let annotations = &leader["metadata"]["annotations"];
-        let deployment = json!({
-            "apiVersion": "apps/v1", "kind": "Deployment",
-            "metadata": {"name": name},
-            "spec": {
-                "replicas": 1,
-                "selector": {"matchLabels": labels},
-                "template": {
-                    "metadata": {"labels": labels, "annotations": annotations},
-                    "spec": leader["spec"],
-                },
-            },
-        });
-        self.rest.create(&deployments, &deployment).map(|_| ())
-    }
-
     /// Makes and deletes pods until there are as many as wanted.
     fn keep_workers(&mut self, pods: &[Value]) -> Result<()> {
         let stem = stem_of(&name_of(self.workers.first().context("a worker")?));
@@ -448,98 +405,6 @@ impl StandIn {
         Ok(pod)
     }
 
-    /// The batch Job whose pods the members are.
-    fn keep_job(&self) -> Result<()> {
-        let worker = self.workers.first().context("a worker")?;
-        let meta = &worker["metadata"];
-        let sizes = match self.operator.made {
-            Made::IndexedJob => {
-                json!({"parallelism": self.wanted, "completions": self.wanted})
-            }
-            _ => json!({"parallelism": self.wanted}),
-        };
-        let mut annotations = json!({QUEUE_NAME: self.operator.sample});
-        if self.group.is_none() && self.knows == Knows::Volcano {
-            annotations[MIN_MEMBER] = json!(self.wanted.to_string());
-        }
-        let path = format!("{}/{}", self.jobs_path(), self.job_name());
-        match self.rest.get(&path) {
-            Err(error) if is_status(&error, 404) => {}
-            there => {
-                if there?["spec"]["parallelism"] != sizes["parallelism"] {
-                    let patch = json!({"metadata": {"annotations": annotations}, "spec": sizes});
-                    self.rest.patch(&path, &patch)?;
-                }
-                return Ok(());
-            }
-        }
-        let mut labels = meta["labels"].clone();
-        if let Value::Object(labels) = &mut labels {
-            labels.retain(|key, _| !key.starts_with("batch.kubernetes.io/"));
-        }
-        let mut template = meta["annotations"].clone();
-        if let Value::Object(template) = &mut template {
-            template.retain(|key, _| !key.starts_with("batch.kubernetes.io/"));
-        }
-        let mut spec = sizes;
-        if self.operator.made == Made::IndexedJob {
-            spec["completionMode"] = json!("Indexed");
-        }
-        spec["template"] = json!({
-            "metadata": {"labels": labels, "annotations": template}, "spec": worker["spec"],
-        });
-        let job = json!({
-            "apiVersion": "batch/v1", "kind": "Job",
-            "metadata": {"name": self.job_name(), "annotations": annotations},
-            "spec": spec,
-        });
-        self.rest.create(&self.jobs_path(), &job).map(|_| ())
-    }
-
-    fn job_name(&self) -> &str {
-        self.operator.job.trim_end_matches('-')
-    }
-
-    /// Makes groups and roles; what has lost a pod loses all, and is then made anew.
-    fn act_by_group(&mut self) -> Result<()> {
-        let pods = self.pods()?;
-        let find = |name: &str| pods.iter().find(|pod| name_of(pod) == name);
-        for number in 0..self.groups {
-            let mut scopes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-            for pod in self.of_group(number) {
-                scopes.entry(scope(&pod)).or_default().push(pod);
-            }
-            for (scope, wanted) in scopes {
-                let there: Vec<&Value> = wanted
-                    .iter()
-                    .filter_map(|pod| find(&name_of(pod)))
-                    .collect();
-                let living = there.iter().filter(|pod| lives(pod)).count();
-                if living == wanted.len() {
-                    self.whole.insert(scope);
-                } else if self.whole.remove(&scope) {
-                    for pod in there {
-                        self.delete_pod(&name_of(pod))?;
-                    }
-                } else if living == there.len() {
-                    for pod in wanted.iter().filter(|pod| find(&name_of(pod)).is_none()) {
-                        self.create_pod(pod)?;
-                    }
-                }
-            }
-            self.keep_group(number)?;
-        }
-        Ok(())
-    }
-
-    /// All pods of a group of pods.
-    fn of_group(&self, number: usize) -> Vec<Value> {
-        self.workers
-            .iter()
-            .map(|pod| numbered(pod, self.operator, number))
-            .collect()
-    }
-
     fn create_pod(&self, pod: &Value) -> Result<()> {
         let mut pod = pod.clone();
         self.own(&mut pod)?;
@@ -586,78 +451,4 @@ impl StandIn {
     fn groups_path(&self) -> String {
         path(SCHEDULING, self.operator.sample, "podgroups")
     }
-
-    fn jobs_path(&self) -> String {
-        path("batch/v1", self.operator.sample, "jobs")
-    }
-}
-
-/// Gives a pod of a sample its place in the scenario: a CPU of the pool, and the queue if no PodGroup names it.
-fn settle_in(pod: &mut Value, pool: &str, names_group: bool) {
-    if let Value::Object(meta) = &mut pod["metadata"] {
-        meta.remove("creationTimestamp");
-    }
-    let annotations = &mut pod["metadata"]["annotations"];
-    if !names_group {
-        *annotations = json!({QUEUE_NAME: pool});
-    }
-    pod["spec"]["nodeSelector"] = json!({POOL: pool});
-    if let Some(Value::Object(container)) = pod["spec"]["containers"].get_mut(0) {
-        let requests = json!({"requests": {"cpu": "1", "memory": "1Gi"}});
-        container.insert("resources".to_owned(), requests);
-    }
-}
-
-/// An object as it is for another group of the job, with names that differ by the number of that group.
-fn numbered(object: &Value, operator: &Operator, number: usize) -> Value {
-    if operator.grows != Grows::ByGroup || number == 0 {
-        return object.clone();
-    }
-    let stem = operator.job.trim_end_matches('0');
-    let text = object
-        .to_string()
-        .replace(operator.job, &format!("{stem}{number}"));
-    let mut object: Value = serde_json::from_str(&text).unwrap_or_default();
-    let index = &mut object["metadata"]["labels"];
-    if index[GROUP_INDEX].is_string() {
-        index[GROUP_INDEX] = json!(number.to_string());
-    }
-    object
-}
-
-/// What is made anew together with a pod.
-fn scope(pod: &Value) -> String {
-    let labels = &pod["metadata"]["labels"];
-    let of = labels[ROLE].as_str().unwrap_or_default();
-    let group = pod["metadata"]["annotations"][GROUP_NAME]
-        .as_str()
-        .unwrap_or_default();
-    format!("{group}/{of}")
-}
-
-fn lives(pod: &Value) -> bool {
-    let ended = matches!(
-        pod["status"]["phase"].as_str(),
-        Some("Failed" | "Succeeded")
-    );
-    !ended && pod["metadata"]["deletionTimestamp"].is_null()
-}
-
-fn name_of(object: &Value) -> String {
-    object["metadata"]["name"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
-}
-
-/// What the names of pods of one role have in common: all up to the last dash.
-fn stem_of(name: &str) -> String {
-    let end = name.rfind('-').map_or(0, |at| at + 1);
-    name.chars().take(end).collect()
-}
-
-/// The last number of a name.
-fn number_of(name: &str) -> u64 {
-    let last = name.rsplit('-').next();
-    last.and_then(|last| last.parse().ok()).unwrap_or(0)
 }
