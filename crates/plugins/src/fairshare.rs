@@ -287,9 +287,13 @@ impl FairShare {
         }
         let all = || state.population().jobs().map(|(job, _)| job).collect();
         for job in jobs.map_or_else(all, <[JobIx]>::to_vec) {
-            let account = self.charges.of(job).and_then(|accounts| accounts.user);
-            self.tally.follow(state, job, account);
+            self.tally.follow(state, job, self.user_of(Some(job)));
         }
+    }
+
+    /// The account of the user of a job.
+    fn user_of(&self, job: Option<JobIx>) -> Option<AccountIx> {
+        self.charges.of(job?).and_then(|accounts| accounts.user)
     }
 
     /// Finds the accounts of queues, which are kept as long as these are there: the place of one that is forgotten is
@@ -341,7 +345,7 @@ impl FairShare {
     }
 
     fn used_of_user(&self, job: JobIx) -> u128 {
-        let user = self.charges.of(job).and_then(|accounts| accounts.user);
+        let user = self.user_of(Some(job));
         let account = user.and_then(|ix| self.ledger.account(ix));
         account.map_or(0, |account| account.ordered)
     }
@@ -365,7 +369,11 @@ impl Plugin for FairShare {
                 {
                     self.charges.follow(state, job, self.rule, &mut self.ledger);
                 }
-                self.follow_users(state, Some(state.task(task).job.as_slice()));
+                if !self.limits.is_empty() {
+                    let is_back = matches!(step, Step::Restored(_));
+                    let account = self.user_of(state.task(task).job);
+                    self.tally.regain(state, task, account, is_back);
+                }
             }
             Step::Leaving(task) | Step::Evicting(task) => {
                 self.charges.release(state, task, &mut self.ledger);

@@ -84,6 +84,35 @@ impl UserTally {
     pub fn follow(&mut self, state: &State, ix: JobIx, account: Option<AccountIx>) {
         let now = account.filter(|_| state.population().has_job(ix));
         let now = now.map(|account| holding(state, ix, account));
+        self.replace(ix, now);
+    }
+
+    /// A pod of a job was placed, or is back (`is_back`), the inverse of a [`UserTally::release`] that evicted it.
+    ///
+    /// What is in doubt is counted on: in the middle of a plan for the future the state lacks pods whose eviction was decided
+    /// before, and nobody is told of those (`Session::leave`).
+    pub fn regain(
+        &mut self,
+        state: &State,
+        task: TaskIx,
+        account: Option<AccountIx>,
+        is_back: bool,
+    ) {
+        let Some(ix) = state.task(task).job else {
+            return;
+        };
+        let mut now = account.map(|account| holding(state, ix, account));
+        let known = self.jobs.get(ix.at()).and_then(Option::as_ref);
+        if let (Some(now), Some(known)) = (&mut now, known) {
+            now.in_doubt.clone_from(&known.in_doubt);
+            if is_back {
+                now.in_doubt.sub(&state.charges().charged(task));
+            }
+        }
+        self.replace(ix, now);
+    }
+
+    fn replace(&mut self, ix: JobIx, now: Option<JobHolding>) {
         let slot = self.jobs.get_mut(ix.at()).and_then(Option::take);
         if let Some(before) = slot {
             self.count(&before, -1);

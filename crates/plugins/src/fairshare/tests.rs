@@ -327,3 +327,26 @@ fn what_is_held_on_nodes_of_a_kind_counts_by_its_weight_however_it_came_there() 
     open_at(&mut plugin, &state, HOUR_S);
     assert_eq!((rate(&plugin, "a"), rate(&plugin, "b")), (1, 1));
 }
+
+/// In a plan for the future pods of which the eviction was decided before are gone too, and come back last.
+#[test]
+fn pods_that_may_stay_leave_no_room_after_a_plan_in_which_they_are_gone() {
+    let mut state = cluster();
+    let mut plugin = plugin(&[
+        ("fairshare.users", "said"),
+        ("fairshare.userLimits", "cpu=4"),
+    ]);
+    open_at(&mut plugin, &state, HOUR_S);
+    let [going, other, waits] = ["a-3", "a-4", "a2-10"].map(|uid| task(&state, uid));
+    let is_room = |plugin: &FairShare, state: &State| plugin.leaves_room_if_all_stay(state, waits);
+    plugin.observe(&state, Step::Evicting(going));
+    state.evict(going);
+    assert!(!is_room(&plugin, &state));
+    state.restore(going, TaskStatus::Succeeded);
+    plugin.observe(&state, Step::Evicting(other));
+    state.restore(other, TaskStatus::Succeeded);
+    state.restore(other, TaskStatus::Running);
+    plugin.observe(&state, Step::Restored(other));
+    state.restore(going, TaskStatus::Releasing);
+    assert!(!is_room(&plugin, &state));
+}
