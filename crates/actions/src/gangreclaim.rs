@@ -5,7 +5,7 @@ use pumice_framework::Session;
 use pumice_framework::points::Purpose;
 
 use crate::entry::ALLOW_WHOLE_BUNDLE;
-use crate::evict::{EvictionKind, StarvingJobs, gang_turn};
+use crate::evict::{EvictionKind, StarvingJobs, gang_turns};
 use crate::kernel::Kernel;
 
 const GANG_RECLAIM: EvictionKind = EvictionKind {
@@ -22,12 +22,13 @@ pub fn run(session: &mut Session, kernel: &mut Kernel, arguments: &Arguments) {
         if session.plugins.overused(session.state, queue) {
             continue;
         }
-        while let Some(job) = jobs.next_job(queue) {
-            if session.work.is_full() {
-                session.postpone(job);
-            } else if gang_turn(session, kernel, &GANG_RECLAIM, allow_whole, queue, job) {
-                jobs.got_something(session, job);
-            }
-        }
+        gang_turns(
+            session,
+            kernel,
+            &GANG_RECLAIM,
+            allow_whole,
+            &mut jobs,
+            queue,
+        );
     }
 }

@@ -15,7 +15,9 @@ use super::cost::{Cost, VictimRank};
 use super::foreign_pods::foreign_pods;
 use super::over::{are_left_alone, is_idle_somewhere};
 use super::seniority::Seniority;
-use super::turn::{EvictionKind, commit_plan, is_served, keep_places};
+use super::turn::{
+    EvictionKind, StarvingJobs, commit_plan, is_served, keep_places, still_has_room,
+};
 use super::victim_sets::Beneficiary;
 use crate::attempt::Attempt;
 use crate::domains;
@@ -45,9 +47,29 @@ struct WaitingGang {
     over: Overruns,
 }
 
+/// Each job of a queue has its turn.
+pub fn gang_turns(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    what: &EvictionKind,
+    allow_whole: bool,
+    jobs: &mut StarvingJobs,
+    queue: QueueIx,
+) {
+    while let Some(job) = jobs.next_job(queue) {
+        if session.work.is_full() {
+            session.postpone(job);
+        } else if !still_has_room(session, job)
+            || gang_turn(session, kernel, what, allow_whole, queue, job)
+        {
+            jobs.got_something(session, job);
+        }
+    }
+}
+
 /// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none; whether
 /// others go for it.
-pub fn gang_turn(
+fn gang_turn(
     session: &mut Session,
     kernel: &mut Kernel,
     what: &EvictionKind,

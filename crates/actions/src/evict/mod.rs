@@ -30,6 +30,6 @@ mod victim_sets;
 pub(crate) use admission::Displaceable;
 pub use candidates::CheapestByQueue;
 pub(crate) use candidates::running as running_candidates;
-pub(crate) use gang::gang_turn;
+pub(crate) use gang::gang_turns;
 pub(crate) use search::VictimSearch;
 pub(crate) use turn::{EvictionKind, StarvingJobs, place_within_job, queue_turn};

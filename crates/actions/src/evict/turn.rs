@@ -151,14 +151,17 @@ pub fn queue_turn(
             session.postpone(job);
             continue;
         }
-        // Somebody of the same user may have got something meanwhile.
-        let has_room = job_room(session.plugins, session.state, job).is_ok();
-        if !has_room || turn(session, kernel, search, what, queue, job) {
+        if !still_has_room(session, job) || turn(session, kernel, search, what, queue, job) {
             jobs.got_something(session, job);
         }
         had_turns.push(job);
     }
     had_turns
+}
+
+/// Whether its user may have more when a job has its turn: another job of the same user may have got something meanwhile.
+pub(super) fn still_has_room(session: &Session, job: JobIx) -> bool {
+    job_room(session.plugins, session.state, job).is_ok()
 }
 
 /// Whether others may be evicted for a job (spec/07 §2.1).

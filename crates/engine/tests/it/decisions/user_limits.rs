@@ -259,6 +259,19 @@ fn an_eviction_that_may_be_refused_gives_its_user_no_room_before_its_pod_is_seen
     }
 }
 
+#[test]
+fn actions_that_evict_give_a_user_no_more_jobs_than_he_may_have() {
+    for action in ["gangpreempt", "gangreclaim", "preempt", "reclaim"] {
+        let mut cluster = start(&format!("enqueue, {action}"), "jobs=1");
+        comes(&mut cluster, "a1", "ada", (1, 5));
+        comes(&mut cluster, "a2", "ada", (1, 6));
+        let placed = cycle(&mut cluster, 10);
+        assert!(placed.len() <= 1, "{action}: {placed:?}");
+        let placed = [placed, cycle(&mut cluster, 11), cycle(&mut cluster, 12)].concat();
+        assert_eq!(placed, ["a1-0 n1"], "{action}");
+    }
+}
+
 /// Pods come, run and end. Nobody has more than he may, and what is decided under sleep is what trying everybody decides.
 #[test]
 fn nobody_has_more_than_he_may_and_jobs_that_sleep_miss_nothing() {
