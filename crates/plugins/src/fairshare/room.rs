@@ -94,7 +94,7 @@ impl UserRoom for FairShare {
         }
         let waits = job.is_pending();
         if let Some(limit) = of.limits.jobs
-            && self.tally.pods_of(ix) == 0
+            && !self.tally.holds_something(ix)
         {
             // What is admitted keeps room from others, so no more is than may run.
             let count = |has: &UserHolding| if waits { has.admitted } else { has.jobs };

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use pumice_model::resource::PODS;
 use pumice_model::{JobId, JobIx, ResVec, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
@@ -31,9 +32,8 @@ pub(super) struct UserHolding {
 struct JobHolding {
     id: JobId,
     account: AccountIx,
-    pods: i32,
-    /// So many of these wait on their nodes.
-    waiting: i32,
+    /// So many of its pods wait on their nodes.
+    waiting: i64,
     is_reserved: bool,
     held: ResVec,
     reserved: ResVec,
@@ -56,10 +56,10 @@ impl UserTally {
         self.users.get(&account)
     }
 
-    /// Pods of a job that hold something.
-    pub fn pods_of(&self, job: JobIx) -> i32 {
+    /// A job holds something.
+    pub fn holds_something(&self, job: JobIx) -> bool {
         let known = self.jobs.get(job.at()).and_then(Option::as_ref);
-        known.map_or(0, |known| known.pods)
+        known.is_some_and(|known| known.pods() > 0)
     }
 
     /// A job counts among those that hold something for certain, or would if evictions came to nothing that are decided.
@@ -148,7 +148,6 @@ impl UserTally {
             return;
         };
         self.count(&known, -1);
-        known.pods = (known.pods - 1).max(0);
         if of.status == TaskStatus::Pipelined {
             known.waiting = (known.waiting - 1).max(0);
         }
@@ -166,8 +165,8 @@ impl UserTally {
 
     fn count(&mut self, job: &JobHolding, by: i32) {
         let user = self.users.entry(job.account).or_default();
-        let is_held = i32::from(job.pods > 0);
-        let is_admitted = i32::from(job.pods > 0 || job.is_reserved);
+        let is_held = i32::from(job.pods() > 0);
+        let is_admitted = i32::from(job.pods() > 0 || job.is_reserved);
         user.jobs = user.jobs.saturating_add_signed(by * is_held);
         user.admitted = user.admitted.saturating_add_signed(by * is_admitted);
         let if_all_stay = by * i32::from(job.is_one_if_all_stay());
@@ -187,9 +186,14 @@ impl UserTally {
 }
 
 impl JobHolding {
+    /// Pods that hold something: those too whose node is gone, which count for no gang.
+    fn pods(&self) -> i64 {
+        self.held.get(PODS)
+    }
+
     /// It holds something for certain, or would if evictions came to nothing that are decided.
     fn is_one_if_all_stay(&self) -> bool {
-        self.pods > self.waiting || self.in_doubt.iter().any(|(_, amount)| amount > 0)
+        self.pods() > self.waiting || self.in_doubt.iter().any(|(_, amount)| amount > 0)
     }
 
     /// It is of the user of another one, and has at least what that has.
@@ -198,7 +202,6 @@ impl JobHolding {
             |own: &ResVec, of: &ResVec| of.iter().all(|(ix, amount)| own.get(ix) >= amount);
         self.id == other.id
             && self.account == other.account
-            && self.pods >= other.pods
             && self.is_reserved >= other.is_reserved
             && covers(&self.held, &other.held)
             && covers(&self.reserved, &other.reserved)
@@ -214,8 +217,7 @@ fn holding(state: &State, ix: JobIx, account: AccountIx) -> JobHolding {
     JobHolding {
         id: state.population().job_id(ix),
         account,
-        pods: job.allocated_count() + job.waiting(),
-        waiting: job.waiting(),
+        waiting: job.pipelined.get(PODS),
         is_reserved: reserved.is_some(),
         held,
         reserved: reserved.unwrap_or_default(),

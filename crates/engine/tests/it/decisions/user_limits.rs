@@ -272,6 +272,20 @@ fn actions_that_evict_give_a_user_no_more_jobs_than_he_may_have() {
     }
 }
 
+#[test]
+fn a_job_counts_while_the_node_of_its_pod_is_gone() {
+    let mut cluster = start(PLACE, "jobs=1").with(node("n2", "8c 8Gi pods=99"));
+    comes(&mut cluster, "a1", "ada", (1, 5));
+    let told = cycle(&mut cluster, 10);
+    cluster
+        .engine
+        .apply(Delta::NodeDelete(told[0].replace("a1-0 ", "")));
+    comes(&mut cluster, "a2", "ada", (1, 6));
+    assert_eq!(cycle(&mut cluster, 11), [""; 0]);
+    cluster.engine.apply(Delta::PodDelete("a1-0".to_owned()));
+    assert_eq!(cycle(&mut cluster, 12).len(), 1);
+}
+
 /// Pods come, run and end. Nobody has more than he may, and what is decided under sleep is what trying everybody decides.
 #[test]
 fn nobody_has_more_than_he_may_and_jobs_that_sleep_miss_nothing() {
