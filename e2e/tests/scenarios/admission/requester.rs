@@ -78,8 +78,28 @@ fn who_asked_for_something_is_written_on_it_and_by_nobody_else() -> Result<()> {
             ensure!(plain.is_null() && told == "ada", "{kind}: {plain} {told}");
         }
         stays(&lab)?;
-        goes_on_to_its_group(&lab)
+        goes_on_to_its_group(&lab)?;
+        writers_say_it_themselves(&lab)
     })
+}
+
+/// Whom `custom.requester_writers` names says who asks for what it makes, and of what is there no more than others.
+fn writers_say_it_themselves(lab: &LabGuard) -> Result<()> {
+    let named = "volcano-controllers', 'jane']";
+    let policy = POLICY.replace("volcano-controllers']", named);
+    ensure!(policy.contains(named), "the policy names writers otherwise");
+    lab.cluster().apply(&policy)?;
+    eventually(LIMIT, "jane is a writer", || {
+        let made = of_new(lab, "jane", &naming(group("g"), "eve"))?;
+        Ok((made == "eve").then_some(()))
+    })?;
+    ensure!(of_new(lab, "jane", &group("g"))?.is_null());
+    let change = json!({"metadata": {"annotations": {KEY: "eve"}}}).to_string();
+    let patch = ["patch", "podgroups.scheduling.volcano.sh", "hers"];
+    let patch = [&patch[..], &["--type=merge", "-p", &change]].concat();
+    let left = done_by(lab, "jane", &patch, "")?;
+    ensure!(left["metadata"]["annotations"][KEY] == "jane", "{left}");
+    Ok(())
 }
 
 /// What is there keeps its requester, or has none, whoever writes what.
