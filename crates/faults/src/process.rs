@@ -364,7 +364,8 @@ impl Process {
         let state = self.decider.engine().state();
         let task = state.population().task_by_uid(uid).map(|ix| state.task(ix));
         let job = task.and_then(|task| task.job).map(|job| state.job(job));
-        let on_node = |ix: &&TaskIx| state.task(**ix).status.is_allocated();
+        // On a node that is gone nobody is of the gang any more.
+        let on_node = |ix: &&TaskIx| state.task(**ix).gang_status().is_allocated();
         let partial = job.is_some_and(|job| {
             let bound = job.tasks.iter().filter(on_node).count();
             bound < usize::try_from(job.min_available).unwrap_or(0)
