@@ -35,6 +35,7 @@ pub mod plugins;
 mod pods;
 mod policies;
 mod problem;
+mod provisioning;
 mod status;
 mod status_write;
 mod sync;
@@ -54,6 +55,7 @@ pub use doubts::doubts;
 pub use group::{pod_group, pod_group_name};
 pub use pods::{overridden_marks, pods, task_pod, volume_claims};
 pub use problem::{JobDoubt, JobProblem};
+pub use provisioning::{pod_template, provisioning_class};
 pub use templates::broken_templates;
 pub use validate::{MAX_PODS, validate};
 

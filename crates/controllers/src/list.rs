@@ -9,6 +9,7 @@ use crate::job::JobController;
 use crate::job_flow::JobFlowController;
 use crate::job_template::JobTemplateController;
 use crate::pod_group::PodGroupController;
+use crate::provisioning::ProvisioningController;
 use crate::queue::QueueController;
 use crate::queue_gate::QueueGateController;
 
@@ -32,12 +33,13 @@ const MADE: &[(&str, MakeController)] = &[
     (FinishedJobs::NAME, FinishedJobs::make),
     (JobController::NAME, JobController::make),
     (PodGroupController::NAME, PodGroupController::make),
+    (ProvisioningController::NAME, ProvisioningController::make),
     (QueueController::NAME, QueueController::make),
     (QueueGateController::NAME, QueueGateController::make),
 ];
 
 /// Every name that may be given.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "colocation-config-controller",
     "cronjob-controller",
     "gc-controller",
@@ -46,6 +48,7 @@ pub const NAMES: [&str; 11] = [
     "jobflow-controller",
     "jobtemplate-controller",
     "pg-controller",
+    "provisioning-controller",
     "queue-controller",
     "queue-gate-controller",
     "sharding-controller",

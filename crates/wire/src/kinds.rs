@@ -20,7 +20,7 @@ use k8s_openapi::api::storage::v1::{
 };
 use pumice_api::{
     Command, CronJob, DeviceTaintRule, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup,
-    NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+    NodeMetrics, NodeShard, Numatopology, PodGroup, ProvisioningRequest, Queue,
 };
 
 use crate::bound;
@@ -81,6 +81,7 @@ wire_objects!(
     PodDisruptionBudget,
     PodGroup,
     PriorityClass,
+    ProvisioningRequest,
     Queue,
     ReplicaSet,
     ReplicationController,

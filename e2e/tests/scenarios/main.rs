@@ -29,6 +29,7 @@ mod page;
 mod past;
 mod placing;
 mod plans;
+mod provisioning;
 mod recordings;
 mod recovery;
 mod sample_set;

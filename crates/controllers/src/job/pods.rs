@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::job::TaskSpec;
 use pumice_api::{Job, keys};
 
-use super::{name, namespace, owner, task_name};
+use super::{name, namespace, owner, provisioning, task_name};
 use crate::runtime::TrackedPhase;
 
 /// Annotations of the Job its pods take over.
@@ -103,6 +103,7 @@ fn metadata(job: &Job, task: &TaskSpec, index: i32, pod_group_name: &str) -> Obj
         let partition = index / policy.partition_size;
         labels.insert(keys::PARTITION_ID.to_owned(), partition.to_string());
     }
+    annotations.extend(provisioning::annotations(job));
     take_over(job, &mut annotations, &mut labels);
     ObjectMeta {
         name: Some(pod_name(job, task, index)),

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue, keys};
+use pumice_api::{
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, ProvisioningRequest, Queue,
+    keys,
+};
 
 use super::command_guard::CommandGuard;
 use super::kind::{ManagedKind, ManagedRef};
@@ -242,6 +245,22 @@ impl ObjectCache {
     pub fn job_flow(&self, namespace: &str, name: &str) -> Option<&JobFlow> {
         match self.get(&ManagedRef::new(ManagedKind::JobFlow, namespace, name))? {
             Observed::JobFlow(flow) => Some(flow),
+            _ => None,
+        }
+    }
+
+    /// The ProvisioningRequest of this name, if it is there.
+    pub fn provisioning_request(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Option<&ProvisioningRequest> {
+        match self.get(&ManagedRef::new(
+            ManagedKind::ProvisioningRequest,
+            namespace,
+            name,
+        ))? {
+            Observed::ProvisioningRequest(request) => Some(request),
             _ => None,
         }
     }

@@ -8,7 +8,9 @@ use k8s_openapi::api::batch::v1::Job as BatchJob;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use pumice_api::{Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue};
+use pumice_api::{
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, ProvisioningRequest, Queue,
+};
 use pumice_wire::{WireObject, WireProblem};
 
 use super::command_guard::CommandGuard;
@@ -61,6 +63,7 @@ followed!(
     HyperNode,
     Node,
     Namespace,
+    ProvisioningRequest,
     PriorityClass,
     PersistentVolumeClaim,
     ReplicaSet,
@@ -123,6 +126,7 @@ whole!(CronJob);
 whole!(JobFlow);
 whole!(JobTemplate);
 whole!(HyperNode);
+whole!(ProvisioningRequest);
 
 /// A kind of which the metadata is kept.
 macro_rules! meta {

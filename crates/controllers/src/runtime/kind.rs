@@ -41,6 +41,10 @@ pub enum ManagedKind {
     ValidatingAdmissionPolicy,
     /// ValidatingAdmissionPolicyBindings of `admissionregistration.k8s.io`.
     ValidatingAdmissionPolicyBinding,
+    /// ProvisioningRequests of `autoscaling.x-k8s.io`.
+    ProvisioningRequest,
+    /// PodTemplate; not followed.
+    PodTemplate,
     /// ConfigMap; not followed.
     ConfigMap,
     /// Secret; not followed.
@@ -98,6 +102,11 @@ impl KindPath {
     }
 }
 
+/// A kind of the core API with namespaces.
+const fn core(kind: &'static str, plural: &'static str) -> KindPath {
+    KindPath::new(kind, "", "v1", plural, true)
+}
+
 /// A kind of what the API server judges writes by.
 const fn admission(kind: &'static str, plural: &'static str) -> KindPath {
     KindPath::new(kind, "admissionregistration.k8s.io", "v1", plural, false)
@@ -111,7 +120,7 @@ impl ManagedKind {
         let path = KindPath::new;
         match self {
             Self::Job => path("Job", VOLCANO_BATCH, "v1alpha1", "jobs", true),
-            Self::Pod => path("Pod", "", "v1", "pods", true),
+            Self::Pod => core("Pod", "pods"),
             Self::PodGroup => path("PodGroup", SCHEDULING, "v1beta1", "podgroups", true),
             Self::Queue => path("Queue", SCHEDULING, "v1beta1", "queues", false),
             Self::Command => path("Command", "bus.volcano.sh", "v1alpha1", "commands", true),
@@ -140,13 +149,7 @@ impl ManagedKind {
                 "priorityclasses",
                 false,
             ),
-            Self::PersistentVolumeClaim => path(
-                "PersistentVolumeClaim",
-                "",
-                "v1",
-                "persistentvolumeclaims",
-                true,
-            ),
+            Self::PersistentVolumeClaim => core("PersistentVolumeClaim", "persistentvolumeclaims"),
             Self::ReplicaSet => path("ReplicaSet", "apps", "v1", "replicasets", true),
             Self::StatefulSet => path("StatefulSet", "apps", "v1", "statefulsets", true),
             Self::DaemonSet => path("DaemonSet", "apps", "v1", "daemonsets", true),
@@ -158,9 +161,17 @@ impl ManagedKind {
                 "ValidatingAdmissionPolicyBinding",
                 "validatingadmissionpolicybindings",
             ),
-            Self::ConfigMap => path("ConfigMap", "", "v1", "configmaps", true),
-            Self::Secret => path("Secret", "", "v1", "secrets", true),
-            Self::Service => path("Service", "", "v1", "services", true),
+            Self::ProvisioningRequest => path(
+                "ProvisioningRequest",
+                "autoscaling.x-k8s.io",
+                "v1",
+                "provisioningrequests",
+                true,
+            ),
+            Self::PodTemplate => core("PodTemplate", "podtemplates"),
+            Self::ConfigMap => core("ConfigMap", "configmaps"),
+            Self::Secret => core("Secret", "secrets"),
+            Self::Service => core("Service", "services"),
             Self::NetworkPolicy => path(
                 "NetworkPolicy",
                 "networking.k8s.io",

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::Metadata;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 use pumice_api::{
-    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, Queue, ResourceList, keys,
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, ProvisioningRequest, Queue,
+    ResourceList, keys,
 };
 
 use super::command_guard::CommandGuard;
@@ -40,6 +41,8 @@ pub enum Observed {
     JobTemplate(Box<JobTemplate>),
     /// A HyperNode, whole.
     HyperNode(Box<HyperNode>),
+    /// A ProvisioningRequest, whole.
+    ProvisioningRequest(Box<ProvisioningRequest>),
     /// What is read of a PriorityClass.
     PriorityClass(Box<TrackedPriorityClass>),
     /// A workload that owns pods: ReplicaSet, StatefulSet, DaemonSet, Job of Kubernetes.
@@ -148,6 +151,8 @@ pub struct JobMember {
     pub version: i32,
     /// Marked to be deleted by the controller (`volcano.sh/controller-out-of-sync`).
     pub is_marked: bool,
+    /// Condition `PodScheduled` says `Unschedulable`: the scheduler lacks nodes for the pod.
+    pub lacks_node: bool,
 }
 
 /// What a pod asks for that names no PodGroup (spec/03 C1).
@@ -204,7 +209,7 @@ impl TrackedPod {
             reason: text(status.and_then(|s| s.reason.as_ref())),
             disruption: Disruption::read(pod).map(Box::new),
             address: text(status.and_then(|s| s.pod_ip.as_ref())),
-            member: JobMember::read(meta, annotations, labels).map(Box::new),
+            member: JobMember::read(pod, annotations, labels).map(Box::new),
             lone: (!has_group).then(|| Box::new(LonePod::read(pod, annotations, labels))),
             gated: GatedPod::read(pod).map(Box::new),
         }
@@ -212,10 +217,10 @@ impl TrackedPod {
 }
 
 impl JobMember {
-    fn read(meta: &ObjectMeta, annotations: &TextMap, labels: &TextMap) -> Option<Self> {
+    fn read(pod: &Pod, annotations: &TextMap, labels: &TextMap) -> Option<Self> {
         let job = annotations.get(keys::JOB_NAME)?;
         let number = |map: &TextMap, key: &str| map.get(key).and_then(|text| text.parse().ok());
-        let mut owners = meta.owner_references.iter().flatten();
+        let mut owners = pod.metadata.owner_references.iter().flatten();
         let owner = owners.find(|owner| {
             owner.kind == keys::JOB_KIND && owner.api_version == keys::BATCH_API_VERSION
         });
@@ -227,8 +232,22 @@ impl JobMember {
             partition: number(labels, keys::PARTITION_ID),
             version: number(annotations, keys::JOB_VERSION).unwrap_or(0),
             is_marked: annotations.contains_key(keys::OUT_OF_SYNC),
+            lacks_node: lacks_node(pod),
         })
     }
+}
+
+fn lacks_node(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    let mut conditions = status
+        .and_then(|s| s.conditions.as_ref())
+        .into_iter()
+        .flatten();
+    let scheduled = conditions.find(|one| one.type_ == "PodScheduled");
+    let says = |one: &PodCondition| {
+        one.status == "False" && one.reason.as_deref() == Some("Unschedulable")
+    };
+    scheduled.is_some_and(says)
 }
 
 impl LonePod {
@@ -329,6 +348,7 @@ impl Observed {
             Self::JobFlow(_) => ManagedKind::JobFlow,
             Self::JobTemplate(_) => ManagedKind::JobTemplate,
             Self::HyperNode(_) => ManagedKind::HyperNode,
+            Self::ProvisioningRequest(_) => ManagedKind::ProvisioningRequest,
             Self::PriorityClass(_) => ManagedKind::PriorityClass,
             Self::Workload(workload) => workload.kind,
             Self::Guard(kind, _) | Self::Meta(kind, _) => *kind,
@@ -347,6 +367,7 @@ impl Observed {
             Self::JobFlow(flow) => flow.metadata(),
             Self::JobTemplate(template) => template.metadata(),
             Self::HyperNode(hyper_node) => hyper_node.metadata(),
+            Self::ProvisioningRequest(request) => request.metadata(),
             Self::PriorityClass(class) => &class.metadata,
             Self::Workload(workload) => &workload.metadata,
             Self::Guard(_, guard) => &guard.metadata,

@@ -10,6 +10,7 @@ mod job_flow;
 mod job_plugins;
 mod list;
 mod pod_group;
+mod provisioning;
 mod queue;
 mod queue_gate;
 mod runtime;

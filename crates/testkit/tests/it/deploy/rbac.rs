@@ -72,7 +72,13 @@ const WATCHED: [(&str, &str); 27] = [
 
 /// Everything the controllers may change in the whole cluster: group, resources,
 /// verbs.
-const CONTROLLER_WRITES: [(&str, &str, &str); 21] = [
+const CONTROLLER_WRITES: [(&str, &str, &str); 23] = [
+    ("", "podtemplates", "create patch"),
+    (
+        "autoscaling.x-k8s.io",
+        "provisioningrequests",
+        "create delete",
+    ),
     ("", "configmaps services", "create patch"),
     // Who may patch a Secret may read it.
     ("", "secrets", "create"),
@@ -110,7 +116,8 @@ const CONTROLLER_WRITES: [(&str, &str, &str); 21] = [
 ];
 
 /// What they watch, which is all they read.
-const CONTROLLER_WATCHES: [(&str, &str); 10] = [
+const CONTROLLER_WATCHES: [(&str, &str); 11] = [
+    ("autoscaling.x-k8s.io", "provisioningrequests"),
     ("", "namespaces nodes persistentvolumeclaims pods"),
     (
         "admissionregistration.k8s.io",

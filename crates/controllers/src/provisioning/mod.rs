@@ -1,0 +1,361 @@
+//! Room for all pods of a Job, asked of Cluster Autoscaler at once (docs/spec/17 §6).
+//!
+//! An autoscaler that looks at each pod for itself may buy half of what a gang needs and find no more. A Job with annotation
+//! `pumice.sh/provisioning-class` has its room asked for as a whole: by a ProvisioningRequest, which names its pods by templates.
+//!
+//! ```text
+//!  Job with the annotation ─► its pods name the request, and no node is bought for one of them alone
+//!  scheduler: no nodes     ─► PodTemplates, then the ProvisioningRequest ─► autoscaler ─► nodes ─► scheduler
+//!                                      ▲                                        │
+//!                                      └─ deleted, made again after a pause ◄── failed, or its booking ended in vain
+//! ```
+//!
+//! What a queue or a quota holds back is not asked for: only the scheduler says that nodes are what pods lack.
+
+mod asked;
+mod verdict;
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use pumice_api::{Job, ProvisioningRequest, keys};
+use serde_json::{Value, json};
+
+use crate::job::phase::JobPhase;
+use crate::job::{defaults, pod_group_name, pod_template, provisioning_class};
+use crate::options::ControllerOptions;
+use crate::runtime::{
+    ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
+    Observed, Reconciliation, StandingEvents, WriteOutcome,
+};
+use asked::{AskedSet, PodsToAskFor};
+use verdict::AutoscalerVerdict;
+
+/// Event on a Job: what was asked for, and what became of it.
+const REASON: &str = "Provisioning";
+
+/// Field manager of the templates.
+const MANAGER: &str = "volcano-controllers";
+
+/// How many sets of pods a ProvisioningRequest may have.
+const MAX_SETS: usize = 32;
+
+/// After a refusal it is asked again this much later.
+const PAUSE: SignedDuration = SignedDuration::from_mins(5);
+
+/// Asks for room for Jobs.
+#[derive(Debug, Default)]
+pub struct ProvisioningController {
+    /// Templates that were written: UID of the Job, name.
+    templates: BTreeSet<(String, String)>,
+    standing: StandingEvents,
+}
+
+/// A look at one Job.
+struct ProvisioningLook<'a> {
+    job: &'a Job,
+    class: &'a str,
+    /// Name of its request.
+    name: String,
+    cache: &'a ObjectCache,
+    now: Timestamp,
+}
+
+impl ProvisioningController {
+    /// Name of the controller in `--controllers`.
+    pub const NAME: &'static str = "provisioning-controller";
+
+    /// Makes one.
+    pub fn make(_: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self::default())
+    }
+
+    /// What is to be done for a Job with a class.
+    fn look(&self, look: &ProvisioningLook<'_>) -> Reconciliation {
+        let namespace = look.job.metadata.namespace.as_deref().unwrap_or_default();
+        let there = look.cache.provisioning_request(namespace, &look.name);
+        let asked = PodsToAskFor::of(look.job, look.cache);
+        match there {
+            Some(request) if !is_of(request, look.job) => {
+                let text = format!(
+                    "ProvisioningRequest {} is not of this Job: delete it, and room is asked for",
+                    look.name
+                );
+                look.says(true, text)
+            }
+            Some(request) => look.judge(request, &asked),
+            None if asked.is_empty() => Reconciliation::nothing(),
+            None if !look.cache.is_followed(ManagedKind::ProvisioningRequest) => {
+                let text = "the API server has no ProvisioningRequest of autoscaling.x-k8s.io/v1, so no nodes are \
+                            bought for this Job: install the definition of Cluster Autoscaler, or make the Job without \
+                            annotation pumice.sh/provisioning-class";
+                look.says(true, text.to_owned())
+            }
+            None if asked.sets().len() > MAX_SETS => {
+                let text = format!(
+                    "{} tasks lack nodes, and a ProvisioningRequest has {MAX_SETS} sets of pods at most: use fewer \
+                     tasks, or make the Job without annotation pumice.sh/provisioning-class",
+                    asked.sets().len()
+                );
+                look.says(true, text)
+            }
+            None => self.ask(look, &asked),
+        }
+    }
+
+    /// Writes the templates, and once they are there the request.
+    fn ask(&self, look: &ProvisioningLook<'_>, asked: &PodsToAskFor) -> Reconciliation {
+        let templates = asked.sets().iter();
+        let templates = templates.filter_map(|set| pod_template(look.job, set.task));
+        let templates: Vec<Value> = templates
+            .filter_map(|template| serde_json::to_value(template).ok())
+            .collect();
+        if templates.len() < asked.sets().len() {
+            // A plugin cannot prepare the pods, which the Job is told.
+            return Reconciliation::nothing();
+        }
+        let is_new = |template: &&Value| {
+            let name = template["metadata"]["name"].as_str().unwrap_or_default();
+            let known = (uid(look.job).to_owned(), name.to_owned());
+            !self.templates.contains(&known)
+        };
+        let missing: Vec<ApiWrite> = templates
+            .iter()
+            .filter(is_new)
+            .map(template_write)
+            .collect();
+        let writes = match missing.is_empty() {
+            false => missing,
+            true => vec![look.request(asked, &templates)],
+        };
+        let found = look.says(false, asked.words(&look.name, look.class));
+        Reconciliation { writes, ..found }
+    }
+}
+
+impl ProvisioningLook<'_> {
+    /// The request, of which a template has the owner.
+    fn request(&self, asked: &PodsToAskFor, templates: &[Value]) -> ApiWrite {
+        let path = ManagedKind::ProvisioningRequest.path();
+        let sets = asked.sets().iter().zip(templates);
+        let set = |(set, template): (&AskedSet, &Value)| {
+            let name = &template["metadata"]["name"];
+            json!({"podTemplateRef": {"name": name}, "count": set.count})
+        };
+        let sets: Vec<Value> = sets.map(set).collect();
+        let template = &templates[0]["metadata"];
+        let request = json!({
+            "apiVersion": path.api_version(), "kind": path.kind,
+            "metadata": {
+                "name": self.name, "namespace": template["namespace"],
+                "ownerReferences": template["ownerReferences"],
+            },
+            "spec": {"provisioningClassName": self.class, "podSets": sets},
+        });
+        ApiWrite::create(ManagedKind::ProvisioningRequest, request)
+    }
+
+    /// What the autoscaler says of the request; one that is over and has not helped is deleted after a pause.
+    fn judge(&self, request: &ProvisioningRequest, asked: &PodsToAskFor) -> Reconciliation {
+        let verdict = AutoscalerVerdict::of(request);
+        let is_going = request.metadata.deletion_timestamp.is_some();
+        let is_other = request.spec.provisioning_class_name != self.class;
+        let again_at = verdict.over_since.map(|since| {
+            let at = since.max(Timestamp::UNIX_EPOCH).checked_add(PAUSE);
+            at.unwrap_or(Timestamp::MAX)
+        });
+        let lacks = !asked.is_empty();
+        let mut found = match verdict.words(request, again_at.filter(|_| lacks)) {
+            Some((warning, text)) => self.says(warning, text),
+            None => Reconciliation::nothing(),
+        };
+        let is_due = again_at.is_some_and(|at| at <= self.now);
+        if !is_going && (is_other || lacks && is_due) {
+            found.writes.push(deleted(request));
+        } else if lacks && !is_going {
+            found.again_at = again_at;
+        }
+        found
+    }
+
+    fn says(&self, warning: bool, message: String) -> Reconciliation {
+        let meta = &self.job.metadata;
+        let event = ObjectEvent {
+            about: reference(self.job),
+            uid: meta.uid.clone().unwrap_or_default(),
+            warning,
+            reason: REASON,
+            message,
+        };
+        Reconciliation {
+            events: vec![event],
+            ..Reconciliation::nothing()
+        }
+    }
+}
+
+impl Controller for ProvisioningController {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
+        let either = change.after.or(change.before);
+        let namespace = &change.of.namespace;
+        let job: Option<String> = match change.of.kind {
+            ManagedKind::Job => Some(change.of.name.clone()),
+            ManagedKind::Pod if change.alters(lack_of) => either
+                .and_then(lack_of)
+                .filter(|(name, _)| {
+                    let job = cache.job(namespace, name);
+                    job.is_some_and(|job| provisioning_class(job) != Ok(None))
+                })
+                .map(|(job, _)| job.to_owned()),
+            ManagedKind::ProvisioningRequest => {
+                let request = either.and_then(request_of);
+                request.and_then(job_of).map(|owner| owner.name.clone())
+            }
+            _ => None,
+        };
+        if let (Some(before), None) = (change.before, change.after) {
+            // Templates are written again for the next request: somebody may have deleted them.
+            let owner = request_of(before).and_then(job_of);
+            let job = owner.map_or(before.uid(), |owner| &owner.uid);
+            self.templates.retain(|(of, _)| of != job);
+            self.standing.forget(before.uid());
+        }
+        job.map(|name| ManagedRef::new(ManagedKind::Job, namespace, &name))
+            .into_iter()
+            .collect()
+    }
+
+    fn reconcile(
+        &mut self,
+        of: &ManagedRef,
+        cache: &ObjectCache,
+        now: Timestamp,
+    ) -> Reconciliation {
+        let Some(job) = cache.job(&of.namespace, &of.name) else {
+            return Reconciliation::nothing();
+        };
+        let is_final = JobPhase::read(&job.status.state.phase).is_final();
+        if is_final || job.metadata.deletion_timestamp.is_some() {
+            return Reconciliation::nothing();
+        }
+        let mut whole = job.clone();
+        defaults(&mut whole);
+        let look = |class| ProvisioningLook {
+            job: &whole,
+            class,
+            name: pod_group_name(&whole),
+            cache,
+            now,
+        };
+        let mut found = match provisioning_class(&whole) {
+            Ok(Some(class)) => self.look(&look(class)),
+            Err(text) => {
+                let text = format!(
+                    "annotation pumice.sh/provisioning-class: {text:?} is no name of a class, as \
+                     best-effort-atomic-scale-up.autoscaling.x-k8s.io or check-capacity.autoscaling.x-k8s.io: nodes are \
+                     bought for each pod"
+                );
+                look("").says(true, text)
+            }
+            Ok(None) => Reconciliation::nothing(),
+        };
+        found.events = self.standing.news(uid(&whole), found.events);
+        found
+    }
+
+    fn failed(
+        &mut self,
+        of: &ManagedRef,
+        write: &ApiWrite,
+        outcome: &WriteOutcome,
+        cache: &ObjectCache,
+    ) -> Vec<ObjectEvent> {
+        let (Some((_, message)), Some(job)) =
+            (write.failure(outcome), cache.job(&of.namespace, &of.name))
+        else {
+            return Vec::new();
+        };
+        let message = format!("{} is not written: {message}", write.of);
+        vec![ObjectEvent {
+            about: of.clone(),
+            uid: uid(job).to_owned(),
+            warning: true,
+            reason: REASON,
+            message,
+        }]
+    }
+
+    fn done(&mut self, _: &ManagedRef, write: &ApiWrite) {
+        if let ApiVerb::Apply { object, .. } = &write.verb
+            && let Some(owner) = object["metadata"]["ownerReferences"][0]["uid"].as_str()
+        {
+            let known = (owner.to_owned(), write.of.name.clone());
+            self.templates.insert(known);
+        }
+    }
+}
+
+/// Name of the Job that a pod belongs to, and whether the pod lacks a node.
+fn lack_of(object: &Observed) -> Option<(&str, bool)> {
+    let pod = object.as_pod()?;
+    let member = pod.member.as_ref()?;
+    Some((&*member.job, member.lacks_node && !pod.is_bound))
+}
+
+fn request_of(object: &Observed) -> Option<&ProvisioningRequest> {
+    match object {
+        Observed::ProvisioningRequest(request) => Some(request),
+        _ => None,
+    }
+}
+
+fn uid(job: &Job) -> &str {
+    job.metadata.uid.as_deref().unwrap_or_default()
+}
+
+fn reference(job: &Job) -> ManagedRef {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let meta = &job.metadata;
+    ManagedRef::new(ManagedKind::Job, &text(&meta.namespace), &text(&meta.name))
+}
+
+/// The Job that controls a request.
+fn job_of(request: &ProvisioningRequest) -> Option<&OwnerReference> {
+    let owners = request.metadata.owner_references.iter().flatten();
+    let mut ours = owners.filter(|owner| owner.kind == keys::JOB_KIND);
+    ours.find(|owner| {
+        owner.api_version == keys::BATCH_API_VERSION && owner.controller == Some(true)
+    })
+}
+
+fn is_of(request: &ProvisioningRequest, job: &Job) -> bool {
+    job_of(request).is_some_and(|owner| owner.uid == uid(job))
+}
+
+fn template_write(template: &Value) -> ApiWrite {
+    let mut template = template.clone();
+    let path = ManagedKind::PodTemplate.path();
+    template["apiVersion"] = json!(path.api_version());
+    template["kind"] = json!(path.kind);
+    let meta = |field: &str| template["metadata"][field].as_str().unwrap_or_default();
+    let of = ManagedRef::new(ManagedKind::PodTemplate, meta("namespace"), meta("name"));
+    let verb = ApiVerb::Apply {
+        object: template,
+        manager: MANAGER,
+        status: false,
+    };
+    ApiWrite { of, verb }
+}
+
+fn deleted(request: &ProvisioningRequest) -> ApiWrite {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let meta = &request.metadata;
+    let kind = ManagedKind::ProvisioningRequest;
+    let of = ManagedRef::new(kind, &text(&meta.namespace), &text(&meta.name));
+    ApiWrite::delete(of, &text(&meta.uid))
+}

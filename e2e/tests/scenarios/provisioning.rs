@@ -1,0 +1,200 @@
+//! Room for all pods of a Job, asked of Cluster Autoscaler by a ProvisioningRequest.
+
+use anyhow::{Context, Result, ensure};
+use http::Method;
+use pumice_e2e::{
+    Controllers, Lab, LabGuard, NodeShape, Scheduler, Setup, create_nodes, eventually, scratch,
+};
+use serde_json::{Value, json};
+
+use crate::controllers::job;
+use crate::{LIMIT, LONG, PODS, QUIET, wait_bound};
+
+const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
+const QUEUES: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
+const REQUESTS: &str = "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests";
+const EVENTS: &str = "/api/v1/namespaces/default/events";
+const CLASS: &str = "best-effort-atomic-scale-up.autoscaling.x-k8s.io";
+
+/// The fields of a ProvisioningRequest, with what an API server that has Cluster Autoscaler's definition refuses of them.
+const DEFINITION: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: provisioningrequests.autoscaling.x-k8s.io}
+spec:
+  group: autoscaling.x-k8s.io
+  names: {kind: ProvisioningRequest, listKind: ProvisioningRequestList, plural: provisioningrequests, singular: provisioningrequest}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [provisioningClassName, podSets]
+            properties:
+              provisioningClassName: {type: string, maxLength: 253}
+              parameters: {type: object, additionalProperties: {type: string, maxLength: 255}}
+              podSets:
+                type: array
+                minItems: 1
+                maxItems: 32
+                x-kubernetes-validations:
+                - {rule: self == oldSelf, message: Value is immutable}
+                items:
+                  type: object
+                  required: [count, podTemplateRef]
+                  properties:
+                    count: {type: integer, format: int32, minimum: 1}
+                    podTemplateRef: {type: object, properties: {name: {type: string, maxLength: 253}}}
+          status:
+            type: object
+            properties:
+              conditions:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [type]
+                items:
+                  type: object
+                  required: [type, status, reason, message, lastTransitionTime]
+                  properties:
+                    type: {type: string}
+                    status: {type: string}
+                    reason: {type: string}
+                    message: {type: string}
+                    lastTransitionTime: {type: string, format: date-time}
+              provisioningClassDetails: {type: object, additionalProperties: {type: string}}
+";
+
+/// Jobs are admitted by what their queue may have, and not by what the cluster has.
+const BY_CAPABILITY: &str = "actions: \"enqueue, allocate, backfill\"\n\
+    tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
+    {name: capacity, enableHierarchy: true}, {name: nodeorder}]}]\n";
+
+/// A Job of pods of four cores in a queue that asks by this class.
+fn asking(name: &str, queue: &str, class: &str) -> Value {
+    let mut job = job(name, 3);
+    job["metadata"]["annotations"] = json!({"pumice.sh/provisioning-class": class});
+    job["spec"]["queue"] = json!(queue);
+    let container = &mut job["spec"]["tasks"][0]["template"]["spec"]["containers"][0];
+    container["resources"]["requests"] = json!({"cpu": "4"});
+    job
+}
+
+/// Whether the Job was told something by an event.
+fn is_told(lab: &LabGuard, job: &str, words: &str) -> Result<Option<()>> {
+    let events = lab.rest().list(EVENTS)?;
+    let says = |event: &Value| {
+        let message = event["message"].as_str().unwrap_or_default();
+        event["involvedObject"]["name"] == job
+            && event["reason"] == "Provisioning"
+            && message.contains(words)
+    };
+    Ok(events.iter().any(says).then_some(()))
+}
+
+/// The autoscaler says something of a request.
+fn answer(lab: &LabGuard, request: &Value, condition: &str, message: &str) -> Result<()> {
+    let name = request["metadata"]["name"].as_str().context("a name")?;
+    let path = format!("{REQUESTS}/{name}");
+    let mut request = lab.rest().get(&path)?;
+    let now = jiff::Timestamp::now().to_string();
+    let told = json!({"type": condition, "status": "True", "reason": condition, "message": message,
+        "lastTransitionTime": now});
+    let known = request["status"]["conditions"].as_array().cloned();
+    request["status"]["conditions"] = json!([known.unwrap_or_default(), vec![told]].concat());
+    let status = format!("{path}/status");
+    lab.rest().call(Method::PUT, &status, Some(&request))?;
+    Ok(())
+}
+
+/// The request was written as the autoscaler reads it, and the pods are those that it is for.
+fn is_whole(lab: &LabGuard, request: &Value) -> Result<()> {
+    let sets = request["spec"]["podSets"].as_array().context("sets")?;
+    ensure!(sets.len() == 1 && sets[0]["count"] == 3, "{request}");
+    let template = sets[0]["podTemplateRef"]["name"].as_str();
+    let template = template.context("a template")?;
+    let path = format!("/api/v1/namespaces/default/podtemplates/{template}");
+    let template = lab.rest().get(&path)?;
+    let container = &template["template"]["spec"]["containers"][0];
+    ensure!(
+        container["resources"]["requests"]["cpu"] == "4",
+        "{template}"
+    );
+    for pod in lab.rest().list(PODS)? {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        if !name.starts_with("train-") {
+            continue;
+        }
+        let annotations = &pod["metadata"]["annotations"];
+        let consumed = &annotations["autoscaling.x-k8s.io/consume-provisioning-request"];
+        ensure!(*consumed == request["metadata"]["name"], "{pod}");
+        let class = &annotations["autoscaling.x-k8s.io/provisioning-class-name"];
+        ensure!(*class == CLASS, "{pod}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_gang_gets_its_nodes_by_one_request_and_what_a_queue_holds_back_asks_for_none() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.cluster().apply(DEFINITION)?;
+    lab.nodes(1, "1", "4Gi")?;
+    for (name, cores) in [("default", "100"), ("small", "8")] {
+        let queue = json!({
+            "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name},
+            "spec": {"weight": 1, "capability": {"cpu": cores}},
+        });
+        lab.rest().create(QUEUES, &queue)?;
+    }
+    let conf = scratch("provisioning")?.join("volcano-scheduler.conf");
+    std::fs::write(&conf, BY_CAPABILITY)?;
+    let controllers = Controllers::start(lab.cluster(), &Setup::default())?;
+    let setup = Setup {
+        conf: Some(conf),
+        ..Setup::default()
+    };
+    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    for job in [
+        asking("train", "default", CLASS),
+        asking("held", "small", CLASS),
+        asking("wrong", "default", "Check Capacity"),
+    ] {
+        lab.rest().create(JOBS, &job)?;
+    }
+    let request = controllers.eventually(LONG, "room is asked for", || {
+        Ok(lab.rest().list(REQUESTS).unwrap_or_default().pop())
+    })?;
+    is_whole(&lab, &request)?;
+    eventually(LIMIT, "the Job is told of it", || {
+        is_told(&lab, "train", "asks for room for 3 pods at once")
+    })?;
+    eventually(LIMIT, "a wrong class is told", || {
+        is_told(&lab, "wrong", "\"Check Capacity\" is no name of a class")
+    })?;
+    answer(&lab, &request, "Accepted", "is looked at")?;
+    eventually(LIMIT, "the Job is told that it is looked at", || {
+        is_told(&lab, "train", "waits (Accepted): is looked at")
+    })?;
+    let shape = NodeShape {
+        cpu: "4",
+        memory: "64Gi",
+        ..NodeShape::default()
+    };
+    create_nodes(lab.rest(), "bought", 3, &shape)?;
+    answer(&lab, &request, "Provisioned", "three nodes are there")?;
+    wait_bound(&lab, &scheduler, "train-", 3)?;
+    eventually(LIMIT, "the Job is told that it has its room", || {
+        is_told(&lab, "train", "has its room: three nodes are there")
+    })?;
+    std::thread::sleep(QUIET);
+    let all = lab.rest().list(REQUESTS)?;
+    ensure!(all.len() == 1, "one scale-up for the gang: {all:?}");
+    Ok(())
+}
