@@ -16,6 +16,7 @@
 //! reads top to bottom.
 
 mod at_once;
+mod autoscaler;
 mod cluster;
 mod containers;
 mod controllers;
@@ -39,6 +40,7 @@ mod ui;
 mod wait;
 
 pub use at_once::each_at_once;
+pub use autoscaler::{Autoscaler, PodRoom};
 pub use cluster::{Cluster, Identity, Options, client_at};
 pub use controllers::Controllers;
 pub use files::{ConfigMount, scratch};

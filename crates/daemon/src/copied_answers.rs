@@ -59,6 +59,7 @@ fn noted(told: &impl Serialize, note: Option<&StandbyNote>) -> Value {
 }
 
 /// Answers on copies.
+#[derive(Clone)]
 pub struct Questions {
     /// Held while one is answered, also where nobody waits for it any more: each is a copy of the state, and takes a
     /// processor.
@@ -85,6 +86,11 @@ impl Questions {
         }
     }
 
+    /// How long an answer may take.
+    pub fn limit(&self) -> Duration {
+        self.plan_limit
+    }
+
     /// What would happen if, or when a job starts: JSON of the answer to a question in JSON; otherwise what is wrong with it.
     ///
     /// # Errors
@@ -101,10 +107,8 @@ impl Questions {
         let limit = self.plan_limit;
         let answer = move |mut ground: CopiedGround, is_there: &AtomicBool| {
             let standby = note(&mut ground);
-            let now = Instant::now();
-            let until = |end: Instant| is_there.load(Ordering::Relaxed) && Instant::now() < end;
-            let patience = || until(now + limit);
-            let half = || until(now + limit / 2);
+            let patience = until(is_there, limit);
+            let half = until(is_there, limit / 2);
             let CopiedGround {
                 fork,
                 config,
@@ -153,7 +157,11 @@ impl Questions {
         self.answer(core, answer).await
     }
 
-    async fn answer<T: Send + 'static>(
+    /// What is made of a copy, by a thread of its own, while somebody waits for it.
+    ///
+    /// # Errors
+    /// There is no answer at the moment.
+    pub async fn answer<T: Send + 'static>(
         &self,
         core: &mpsc::Sender<DecideRequest>,
         answer: impl FnOnce(CopiedGround, &AtomicBool) -> Result<T, String> + Send + 'static,
@@ -178,6 +186,12 @@ impl Questions {
         // An answer that ends in a panic ends alone.
         made.await.map_err(|error| Unanswered(error.to_string()))
     }
+}
+
+/// Whether whoever asked still waits, from now on for so long at most.
+pub fn until(is_there: &AtomicBool, limit: Duration) -> impl Fn() -> bool {
+    let end = Instant::now() + limit;
+    move || is_there.load(Ordering::Relaxed) && Instant::now() < end
 }
 
 /// Whose answer it is, where the copy is not of a replica that decides.

@@ -35,6 +35,7 @@ use crate::journal::Journal;
 use crate::kept_map;
 use crate::level_socket;
 use crate::mix_map;
+use crate::node_advice::NodeAdvice;
 use crate::node_reports;
 use crate::node_usage::UsageFollower;
 use crate::notices::{self, Notice, Notices};
@@ -173,7 +174,9 @@ impl Daemon {
             recording: ring,
             history: shelf,
         };
-        let pages = Arc::new(self.pages(request_sender.clone(), kept));
+        let questions = Questions::new(self.settings.flags.ours.plan_time);
+        let pages = self.pages(request_sender.clone(), kept, questions.clone());
+        let pages = Arc::new(pages);
         let ui = self.settings.flags.ours.enable_ui;
         let ui = ui.then(|| own_page::pages(Arc::clone(&pages), PROGRAM));
         let metrics = Arc::clone(&self.metrics) as _;
@@ -181,7 +184,7 @@ impl Daemon {
         let flags = &self.settings.flags;
         let folder = flags.dumps.cache_dump_dir.clone();
         let folder = flags.dumps.cache_dumper.then_some(folder);
-        signals::dump_on_demand(folder, request_sender, self.clock)?;
+        signals::dump_on_demand(folder, request_sender.clone(), self.clock)?;
 
         let term = shell.elect().await?;
         let (input_sender, inputs) = mpsc::channel(INPUTS);
@@ -192,6 +195,7 @@ impl Daemon {
         let effects = self.effects(&term, outcome_sender, sight);
         let queue_gone = Arc::new(Notify::new());
         self.make_queues(&term, Arc::clone(&queue_gone));
+        self.advise(questions, request_sender, effects.as_ref(), &term);
         tokio::spawn(level_socket::serve(shell.level.clone(), term.clone()));
         let channels = Channels {
             inputs,
@@ -224,7 +228,12 @@ impl Daemon {
         })
     }
 
-    fn pages(&self, core: mpsc::Sender<DecideRequest>, kept: KeptPast) -> AdminApi {
+    fn pages(
+        &self,
+        core: mpsc::Sender<DecideRequest>,
+        kept: KeptPast,
+        questions: Questions,
+    ) -> AdminApi {
         AdminApi {
             status: Arc::clone(&self.status),
             in_use: Arc::clone(&self.in_use),
@@ -233,7 +242,7 @@ impl Daemon {
             core,
             dumping: Default::default(),
             shared_copy: SharedCopy::default(),
-            questions: Questions::new(self.settings.flags.ours.plan_time),
+            questions,
             kept,
             asking_history: Default::default(),
             clock: self.clock,
@@ -352,6 +361,28 @@ impl Daemon {
                 tokio::time::sleep(QUEUES_RETRY).await;
             }
         });
+    }
+
+    /// Tells which nodes would help, if that is asked for.
+    fn advise(
+        &self,
+        questions: Questions,
+        core: mpsc::Sender<DecideRequest>,
+        effects: Option<&Arc<Effects>>,
+        term: &TermWatch,
+    ) {
+        let pause = self.settings.flags.ours.node_advice;
+        if let Some(effects) = effects.filter(|_| !pause.is_zero()) {
+            let advice = NodeAdvice {
+                questions,
+                core,
+                effects: Arc::clone(effects),
+                term: term.clone(),
+                metrics: Arc::clone(&self.metrics),
+                pause,
+            };
+            tokio::spawn(advice.run());
+        }
     }
 
     fn start_core(

@@ -131,6 +131,10 @@ pub struct Ours {
     /// own; one at a time
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
     pub plan_time: Duration,
+    /// Look this often which nodes more would let a PodGroup run that waits for nodes, one of them at a time and for
+    /// --plan-time at most: event NodesWouldHelp on it, metric pumice_helpful_nodes; 0: never
+    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
+    pub node_advice: Duration,
     /// Lease (NAMESPACE/NAME) of the controller that makes PodGroups for pods that name none. While it
     /// is renewed, or a pod with label app=volcano-controller is ready in NAMESPACE, pods that have a
     /// controller wait for theirs; none: they never do

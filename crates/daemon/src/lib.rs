@@ -30,6 +30,7 @@ mod kept_map;
 mod level_socket;
 mod mix_map;
 mod named_map;
+mod node_advice;
 mod node_reports;
 mod node_usage;
 mod notices;

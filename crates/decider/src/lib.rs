@@ -50,6 +50,7 @@ pub use decider::Decider;
 pub use effect::{Effect, LogLevel, LogLine};
 pub use memory::DeciderMemory;
 pub use node_reports::{ReportData, ReportNews};
+pub use object_refs::group_ref;
 pub use options::{DeciderOptions, Sharding};
 pub use step::StepResult;
 pub use task_mix::{MixPlace, mix_place};

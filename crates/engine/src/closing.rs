@@ -7,10 +7,11 @@ use pumice_model::{JobIx, State};
 use crate::engine::Engine;
 use crate::epochs::ClosedEpochs;
 use crate::follow_up::FollowUp;
-use crate::follow_up::notes::NoteBefore;
+use crate::follow_up::notes::{NoteBefore, held_by_queue};
 use crate::history;
 use crate::report::Due;
 use crate::view::note_stretch;
+use crate::waiting::hindrance;
 
 /// What was told of a job is not told again with other numbers by this engine: for runs in which nobody reads it.
 /// Decisions are the same.
@@ -26,8 +27,14 @@ pub(crate) fn take_in(engine: &mut Engine, plan: &Plan, now_s: i64) {
 
 impl Engine {
     /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
-    /// whose status changed. `before`: the jobs that were looked at, and what was noted of them last.
-    pub(crate) fn close(&mut self, before: &[NoteBefore], now_s: i64) -> Vec<JobIx> {
+    /// whose status changed. `looked_at`: the jobs that were tried or changed; `before`: those of which something is
+    /// noted, or was, and what was noted of them last.
+    pub(crate) fn close(
+        &mut self,
+        looked_at: &[JobIx],
+        before: &[NoteBefore],
+        now_s: i64,
+    ) -> Vec<JobIx> {
         let mut jobs = self.jobs_to_look_at(before, now_s);
         jobs.extend(self.report_log.take_due(&self.state, now_s));
         let planned = self.follow_up.reserved.take_news().into_iter();
@@ -41,6 +48,7 @@ impl Engine {
             self.look_at(*ix);
             self.counted.look_at(&self.state, *ix);
         }
+        judge_nodes(self, looked_at.iter().chain(&jobs).copied());
         let changed = self.close_groups(&jobs, now_s);
         jobs.iter().for_each(|ix| note_stretch(self, *ix, now_s));
         history::look_after_cycle(self, &jobs, now_s);
@@ -99,6 +107,7 @@ impl Engine {
         let epochs = ClosedEpochs {
             nodes: self.state.nodes().static_epoch(),
             queues: self.state.journal().queue_tree_epoch(),
+            on_queues: self.state.journal().queues_epoch(),
             network: self.state.ground().network().epoch(),
             claims: self.state.supplies().resource_claims().version(),
         };
@@ -127,7 +136,13 @@ impl Engine {
         }
         let same_nodes = closed.is_some_and(|closed| closed.nodes == epochs.nodes);
         let same_devices = closed.is_some_and(|closed| closed.claims == epochs.claims);
+        let same_limits = closed.is_some_and(|closed| closed.on_queues == epochs.on_queues);
         for (ix, old) in before {
+            if !same_limits && self.follow_up.notes.get(ix).is_some_and(held_by_queue) {
+                // Whether more nodes may help is read from limits that no refusal names.
+                jobs.push(*ix);
+                continue;
+            }
             let says_as_before = same_devices || !self.known().claims_devices(*ix);
             let old = old.as_ref();
             match (old.filter(|_| same_nodes), self.follow_up.notes.get(ix)) {
@@ -151,6 +166,22 @@ impl Engine {
         jobs.sort_unstable();
         jobs.dedup();
         jobs
+    }
+}
+
+/// Finds out of these jobs whether more nodes may help them; where that is news their pods are told.
+fn judge_nodes(engine: &mut Engine, jobs: impl Iterator<Item = JobIx>) {
+    let mut jobs: Vec<JobIx> = jobs.collect();
+    jobs.sort_unstable();
+    jobs.dedup();
+    for ix in jobs {
+        if !engine.state.population().has_job(ix) {
+            continue;
+        }
+        let found = hindrance(&engine.known(), ix);
+        if engine.follow_up.beyond_nodes.note(ix, found) {
+            engine.look_at(ix);
+        }
     }
 }
 

@@ -377,12 +377,12 @@ impl Engine {
         let claims = self.state.supplies().resource_claims();
         let postponed = self.work.end_cycle(&self.state) || claims.stock().is_asking_selectors();
         take_in(self, &plan, now_s);
-        let nominations = &mut self.follow_up.nominations;
-        let nominations_ended = nominations.still_waiting(&self.state, ended);
         let device_returns = self.return_devices(&notes);
-        let before = self.follow_up.notes.renew(&self.sleepers, looked_at, notes);
+        let (nominations, noted) = (&self.follow_up.nominations, &mut self.follow_up.notes);
+        let nominations_ended = nominations.still_waiting(&self.state, ended);
+        let before = noted.renew(&self.sleepers, &looked_at, notes);
         observer.begin(Stage::Close);
-        let groups = self.close(&before, now_s);
+        let groups = self.close(&looked_at, &before, now_s);
         observer.end(Stage::Close);
         let mut forgot = forget_answers(&mut self.state, &self.plugins);
         forgot |= self.follow_up.reserved.take_given_up();

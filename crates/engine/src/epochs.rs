@@ -5,6 +5,8 @@
 pub(crate) struct ClosedEpochs {
     pub nodes: u64,
     pub queues: u64,
+    /// Moves with whatever is written on a queue, its place in the tree or not.
+    pub on_queues: u64,
     pub network: u64,
     pub claims: u64,
 }

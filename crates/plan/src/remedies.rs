@@ -76,16 +76,27 @@ struct RemedySearch<'s, 'c, 'r> {
 }
 
 pub fn search(asked: &mut TwoClusters<'_>, runner: &mut Runner<'_>) -> Vec<Remedy> {
-    let left = runner.bounds.tries;
-    let mut search = RemedySearch {
-        asked,
-        runner,
-        left,
-    };
+    let mut search = RemedySearch::new(asked, runner);
     let mut found = search.limits();
     found.extend(search.ends());
     found.extend(search.nodes());
     found
+}
+
+/// More nodes, and nothing else.
+pub fn nodes_alone(asked: &mut TwoClusters<'_>, runner: &mut Runner<'_>) -> Option<Remedy> {
+    RemedySearch::new(asked, runner).nodes()
+}
+
+impl<'s, 'c, 'r> RemedySearch<'s, 'c, 'r> {
+    fn new(asked: &'s mut TwoClusters<'c>, runner: &'s mut Runner<'r>) -> Self {
+        let left = runner.bounds.tries;
+        Self {
+            asked,
+            runner,
+            left,
+        }
+    }
 }
 
 impl RemedySearch<'_, '_, '_> {

@@ -10,13 +10,14 @@
 //!   time              reservation · fairshare · multifactor · runtimelimit · runtimeestimate
 //!   devices           deviceshare (the families of pumice-devices judge)
 //!   outside           extender
-//!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling
+//!   victims           conformance · proportion · capacity · cdp · pdb · tdm · rescheduling · autoscaler
 //! ```
 //!
 //! Sums per job, queue and node are read live from the state, which keeps them exact under undo. A
 //! plugin keeps only what it derives when a cycle opens (shares of the cluster, limits, reservations), and
 //! sums that the state does not have, by every step (trees of queues). To add a plugin: one module, and its line in [`registry`].
 
+pub mod autoscaler;
 pub mod binpack;
 mod capability;
 pub mod capacity;

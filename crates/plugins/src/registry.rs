@@ -8,10 +8,11 @@ use pumice_conf::{Config, Enabled, PluginConf, PluginSpec};
 use crate::deviceshare::DeviceShare;
 use crate::entry::{Mandatory, PluginEntry};
 use crate::{
-    binpack, capacity, cdp, conformance, deviceshare, drf, extender, fairshare, fragmentation,
-    gang, multifactor, network_topology_aware, nodegroup, nodeorder, numa_aware, overcommit, pdb,
-    predicates, priority, proportion, rescheduling, reservation, resource_strategy_fit,
-    resourcequota, runtimeestimate, runtimelimit, sla, task_topology, tdm, usage,
+    autoscaler, binpack, capacity, cdp, conformance, deviceshare, drf, extender, fairshare,
+    fragmentation, gang, multifactor, network_topology_aware, nodegroup, nodeorder, numa_aware,
+    overcommit, pdb, predicates, priority, proportion, rescheduling, reservation,
+    resource_strategy_fit, resourcequota, runtimeestimate, runtimelimit, sla, task_topology, tdm,
+    usage,
 };
 
 /// The list. To add a plugin: a module with an `ENTRY`, and its line here.
@@ -27,7 +28,7 @@ pub static MANDATORY: &[Mandatory] = &[Mandatory {
 /// The specs of [`PLUGINS`], in the same order.
 pub static SPECS: &[PluginSpec] = &specs();
 
-const LIST: [PluginEntry; 30] = [
+const LIST: [PluginEntry; 31] = [
     priority::ENTRY,
     gang::ENTRY,
     conformance::ENTRY,
@@ -58,6 +59,7 @@ const LIST: [PluginEntry; 30] = [
     runtimelimit::ENTRY,
     multifactor::ENTRY,
     runtimeestimate::ENTRY,
+    autoscaler::ENTRY,
 ];
 
 const fn specs() -> [PluginSpec; LIST.len()] {

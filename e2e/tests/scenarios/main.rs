@@ -1,6 +1,7 @@
 //! The real scheduler on a real API server: what users do, and what goes wrong.
 
 mod admission;
+mod autoscaling;
 mod bad_input;
 mod claims;
 mod configuration;

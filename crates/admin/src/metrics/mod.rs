@@ -456,6 +456,11 @@ impl Metrics {
         locked(&self.free_cards).set(&self.families, rows);
     }
 
+    /// Nodes more with which those that wait would run, each alone.
+    pub fn helpful_nodes(&self, count: usize) {
+        set(&self.families.helpful_nodes, &[], count as f64);
+    }
+
     /// A list showed so many versions that the watch had not told.
     pub fn ledger_divergence(&self, count: u64) {
         add(&self.families.ledger_divergence, &[], count as f64);

@@ -277,6 +277,8 @@ families! {
         "Cards that nobody has, parts of cards counted as such, by pool of nodes and type; with plugin fragmentation, of families that tasks ask.";
     useless_cards: gauge "pumice_useless_cards" ["pool", "type", "family"]
         "Of pumice_free_cards those that tasks of no class of the mix could use.";
+    helpful_nodes: gauge "pumice_helpful_nodes" []
+        "Nodes more with which PodGroups that wait for nodes would run, each alone, by the last look at each (--node-advice).";
     gang_partial: gauge "pumice_gang_partial" []
         "Gangs of which a part is bound and the rest is being completed or given up.";
     gang_partial_total: counter "pumice_gang_partial_total" []

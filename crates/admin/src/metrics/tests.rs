@@ -268,6 +268,7 @@ fn use_everything(metrics: &Metrics) {
     metrics.config_in_use("00");
     metrics.config_reloaded("used");
     metrics.pending_pods(&[("no node fits", 1)]);
+    metrics.helpful_nodes(2);
     metrics.free_cards(&[FreeCards {
         pool: "a",
         card_type: "T4",

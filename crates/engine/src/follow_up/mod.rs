@@ -10,6 +10,7 @@
 
 pub(crate) mod assumed_status;
 pub(crate) mod backoffs;
+pub(crate) mod beyond_nodes;
 pub(crate) mod bind_waits;
 pub(crate) mod nominations;
 pub(crate) mod notes;
@@ -28,6 +29,7 @@ use pumice_model::{Applied, Delta, State, TaskStatus};
 
 use assumed_status::AssumedStatuses;
 use backoffs::Backoffs;
+use beyond_nodes::BeyondNodes;
 use bind_waits::BindWaits;
 use nominations::Nominations;
 use notes::Notes;
@@ -42,6 +44,7 @@ use unread_reports::UnreadReports;
 #[derive(Clone, Default)]
 pub(crate) struct FollowUp {
     pub notes: Notes,
+    pub beyond_nodes: BeyondNodes,
     pub partial: PartialGangs,
     pub suspects: Suspects,
     pub bind_waits: BindWaits,
@@ -106,6 +109,7 @@ impl FollowUp {
     /// A change was applied.
     pub fn follow(&mut self, applied: &Applied, state: &State) {
         self.notes.follow(applied);
+        self.beyond_nodes.follow(applied);
         self.partial.follow(applied);
         self.stretches.follow(applied);
         self.bind_waits.follow(applied);

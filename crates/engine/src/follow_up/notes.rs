@@ -61,12 +61,12 @@ impl Notes {
     pub fn renew(
         &mut self,
         sleepers: &Sleepers,
-        looked_at: Vec<JobIx>,
+        looked_at: &[JobIx],
         mut notes: FxHashMap<JobIx, JobNote>,
     ) -> Vec<NoteBefore> {
         if sleepers.has_slept() {
             let one = |ix: JobIx| (ix, self.0.remove(&ix));
-            let old: Vec<NoteBefore> = looked_at.into_iter().map(one).collect();
+            let old: Vec<NoteBefore> = looked_at.iter().copied().map(one).collect();
             for (ix, note) in &old {
                 // It had no turn, since it would have got nothing: what was found out before holds.
                 if let Some(note) = note

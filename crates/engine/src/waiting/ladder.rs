@@ -133,7 +133,8 @@ impl<'a> WaitingPods<'a> {
     /// Why one of them waits.
     pub fn waiting(&self, task: TaskIx) -> Option<Waiting<'a>> {
         let unplaced = self.unplaced.get(&task).copied();
-        self.known.waiting_in(self.job, task, self.note, unplaced)
+        let known = &self.known;
+        known.waiting_in(self.job, task, self.note, unplaced)
     }
 
     /// The fingerprint of what that pod is told.

@@ -1,7 +1,7 @@
 //! Why a pod waits, in Volcano's wording where it has one (spec/01 §4.4, §4.6).
 
+use pumice_framework::FitError;
 use pumice_framework::reason::{NearestMiss, Shortage};
-use pumice_framework::{Bound, FitError, Overrun, Refusal, Skip};
 use pumice_model::job::SubJob;
 use pumice_model::resource::{AmountUnit, NOBODYS};
 use pumice_model::state::Hold;
@@ -16,9 +16,6 @@ use super::why::{PodReason, Waiting, Why};
 use crate::follow_up::bind_waits::BindWait;
 use crate::knowledge::Knowledge;
 use crate::knowledge::Wording;
-
-/// The reason of pods beyond `spec.capability` of a queue, or a ResourceQuota.
-const QUOTA_EXCEEDED: &str = "QuotaExceeded";
 
 /// A message without what follows from looking closer: who may be evicted, and how near the nearest node
 /// comes.
@@ -38,38 +35,6 @@ pub struct Subject<'a> {
 }
 
 impl Waiting<'_> {
-    /// The reason of the pod's `PodScheduled` condition: `Unschedulable` where more nodes may help.
-    pub fn reason(&self) -> &'static str {
-        let (known, job) = (self.known, self.job);
-        let is_pipelined = |status| status == TaskStatus::Pipelined;
-        match self.why {
-            Why::Gated => "SchedulingGated",
-            Why::BindWaits { .. } => "Schedulable",
-            // Whoever adds nodes for the others has to know that this room is theirs.
-            Why::HasRoom { status, .. } if is_pipelined(status) || known.lacks_nodes(job) => {
-                "Unschedulable"
-            }
-            Why::HasRoom { .. } => "Schedulable",
-            Why::NotTried(Skip::Overused(overruns)) if self.is_beyond_capability(overruns) => {
-                QUOTA_EXCEEDED
-            }
-            Why::Refused(_) | Why::NotTried(Skip::NotEnqueued(_)) | Why::NeverFits => {
-                known.limit_reason(job).unwrap_or("Unschedulable")
-            }
-            _ => known.gang_limit(job).unwrap_or("Unschedulable"),
-        }
-    }
-
-    /// The pod alone would be more than its queue may ever have.
-    fn is_beyond_capability(&self, overruns: &[Overrun]) -> bool {
-        let asked = &self.known.state.charges().charged(self.task);
-        overruns.iter().any(|overrun| {
-            let asked = asked.get(overrun.resource);
-            let of_pod = Overrun { asked, ..*overrun };
-            asked > 0 && self.known.exceeds_capability(self.job, &of_pod)
-        })
-    }
-
     /// Message for the pod, which may name it.
     pub fn text(&self) -> String {
         let (wording, why) = (self.known.wording(), &self.why);
@@ -102,61 +67,6 @@ impl Waiting<'_> {
 }
 
 impl<'a> Knowledge<'a> {
-    /// Why its queue, or the cluster, takes nothing of a job, or no more.
-    fn refusal(&self, job: JobIx) -> Option<&'a Refusal> {
-        let note = self.notes.get(&job)?;
-        match &note.skip {
-            Some(Skip::NotEnqueued(refusal)) => Some(refusal),
-            _ => note.refusal.as_ref(),
-        }
-    }
-
-    /// The reason of pods whose job was refused what it asks, if that has nothing to do with how many nodes
-    /// there are.
-    fn limit_reason(&self, job: JobIx) -> Option<&'static str> {
-        match self.refusal(job)? {
-            Refusal::NamespaceQuota(_) => Some(QUOTA_EXCEEDED),
-            Refusal::Quota(overruns) => {
-                let mut overruns = overruns.iter();
-                let is_beyond = overruns.any(|overrun| self.exceeds_capability(job, overrun));
-                is_beyond.then_some(QUOTA_EXCEEDED)
-            }
-            refusal => refusal.is_of_closed_queue().then_some("QueueClosed"),
-        }
-    }
-
-    /// What limits the other pods of a gang: it needs those that were refused, whatever nodes the others get.
-    fn gang_limit(&self, job: JobIx) -> Option<&'static str> {
-        let record = self.state.job(job);
-        let needs_all = i64::from(record.min_available) >= record.tasks.len() as i64;
-        needs_all.then(|| self.limit_reason(job)).flatten()
-    }
-
-    /// With more nodes the queue would refuse it all the same.
-    fn exceeds_capability(&self, job: JobIx, overrun: &Overrun) -> bool {
-        let queue = overrun.above.or(self.state.job(job).queue);
-        let Some(queue) = queue.and_then(|queue| self.state.population().queues().find(queue))
-        else {
-            return false;
-        };
-        let wanted = overrun.used.saturating_add(overrun.reserved);
-        let wanted = wanted.saturating_add(overrun.asked);
-        let mut limits = queue.limits(self.state.resources());
-        overrun.bound == Bound::Capability
-            || limits.any(|(limited, limit)| limited == overrun.resource && wanted > limit)
-    }
-
-    /// Some pods of a gang have no place, and would be enough with one: no node has room, or their queue has
-    /// all there is.
-    fn lacks_nodes(&self, job: JobIx) -> bool {
-        let Some(note) = self.notes.get(&job) else {
-            return false;
-        };
-        let is_full =
-            matches!(note.refusal, Some(Refusal::Quota(_))) && self.limit_reason(job).is_none();
-        (is_full || !note.unplaced.is_empty()) && self.gang_limit(job).is_none()
-    }
-
     /// Some node would do without some of the pods on it, as far as is known.
     fn evictions_can_help(&self, error: &FitError) -> bool {
         let reasons = self.reasons;

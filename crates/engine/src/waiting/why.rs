@@ -131,7 +131,7 @@ pub struct Waiting<'a> {
 /// The reason and message of a `PodScheduled` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodReason {
-    /// `Unschedulable`, `Schedulable`, `QuotaExceeded`, `QueueClosed` or `SchedulingGated`.
+    /// In one word: `Unschedulable` where more nodes may help (spec/01 §4.6).
     pub reason: &'static str,
     /// Text of the condition, for people.
     pub message: String,

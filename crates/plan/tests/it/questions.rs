@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use pumice_conf::parse;
 use pumice_fixtures::{BuildNode as _, BuildPod as _, ToDelta as _, group, node, pod};
 use pumice_model::object::{ContainerFacts, ContainerKind};
-use pumice_plan::{AmountsThen, PlanOutcome, PlanQuestion, Remedy, WhatIf};
+use pumice_plan::{
+    AmountsThen, PlanBounds, PlanOutcome, PlanQuestion, PlannedJob, Remedy, WhatIf, helpful_nodes,
+};
 
 use super::asking::{Asking, CONF, name, places};
 
@@ -88,6 +90,31 @@ fn of_what_waits_each_change_that_is_enough_alone_is_found_by_trying() {
     // Six of the eight cores that there are then are the limit.
     let plan = asking.with("group new queue:q class:low min:5\n pod a*5 1c group:new priority:10");
     assert_eq!(plan.remedies, []);
+}
+
+#[test]
+fn nodes_alone_are_found_for_a_job_that_waits_where_they_are_enough() {
+    let found = |gang: &str, is_there: bool| {
+        let mut asking = Asking::of(&format!("{TWO_NODES}{gang}"));
+        let job = PlannedJob {
+            namespace: "ns".to_owned(),
+            name: "new".to_owned(),
+        };
+        let (fork, patience) = (asking.engine.fork(), || is_there);
+        let bounds = PlanBounds::default();
+        let found = helpful_nodes(fork, &asking.config, job, 100, bounds, &patience);
+        found.expect("there is such a job")
+    };
+    let four = "group new queue:q class:low min:4\n pod a*4 1c group:new priority:10";
+    let like = "n1".to_owned();
+    assert_eq!(
+        found(four, true),
+        Some(Remedy::MoreNodes { count: 1, like })
+    );
+    assert_eq!(found(four, false), None, "nobody waits for it");
+    // More than the queue may have.
+    let five = "group new queue:q class:low min:5\n pod a*5 1c group:new priority:10";
+    assert_eq!(found(five, true), None);
 }
 
 #[test]
@@ -286,7 +313,7 @@ fn a_plan_is_broken_off_when_nobody_waits_for_it() {
     let mut asking = Asking::of(TWO_NODES);
     let fork = asking.engine.fork();
     let question = PlanQuestion::default();
-    let bounds = pumice_plan::PlanBounds::default();
+    let bounds = PlanBounds::default();
     let plan = pumice_plan::answer(fork, &asking.config, &question, 0, bounds, &|| false);
     assert!(plan.expect("a plan").is_cut);
 }

@@ -31,7 +31,7 @@ fn a_pod_of_a_controller_waits_for_its_podgroup_while_one_is_about_to_be_made() 
         "a bare pod gets a group of one"
     );
     let (reason, message) = cluster.why("p");
-    assert_eq!(reason, "Unschedulable");
+    assert_eq!(reason, "GangIncomplete");
     let says = "waits for its PodGroup: vc-controller-manager is alive (lease \
                 volcano-system/vc-controller-manager) and makes one for pods of ReplicaSet web-1.";
     assert!(message.starts_with(says), "{message}");

@@ -57,7 +57,7 @@ fn a_pod_whose_binding_failed_waits_until_its_next_try() {
     cluster.apply(failed("p1", 104));
     assert_eq!(binds(&mut cluster, 101), 0);
     let text = "bind failed: pods quota exceeded, next try in 4 s";
-    assert_eq!(cluster.why("p1"), ("Unschedulable", text.to_owned()));
+    assert_eq!(cluster.why("p1"), ("SchedulerError", text.to_owned()));
     assert_eq!(cluster.engine.wake_at_s(), Some(105));
     // Nothing happens in between, and the pod object is told again.
     cluster.apply(pod("p1", "1c").group("g"));

@@ -436,7 +436,7 @@ fn a_pod_that_is_never_served_reserves_nothing_of_its_queue_and_says_why() {
         let binds = cluster.decide().binds.len();
         assert_eq!(binds, 1, "{told}");
         let (reason, why) = cluster.why("bad");
-        assert_eq!(reason, "Unschedulable");
+        assert_eq!(reason, "NeverServed");
         assert!(
             why.starts_with("no node can serve the pod: ") && why.contains(told),
             "{why}"
@@ -613,7 +613,7 @@ fn npus_are_not_handed_out_as_bare_numbers() {
                 .with(pod("plain", "1c"));
             assert_eq!(cluster.cycle(), ["plain npu-1"]);
             let (reason, message) = cluster.why("p");
-            assert_eq!(reason, "Unschedulable");
+            assert_eq!(reason, "NeverServed");
             let expected = format!("no node can serve the pod: the pod asks {why}");
             assert!(message.contains(&expected), "{message}");
         }

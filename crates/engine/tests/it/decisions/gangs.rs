@@ -104,7 +104,7 @@ fn too_few_complete_sub_groups_are_told_with_what_they_lack_and_which_label_pods
     ] {
         let mut cluster = in_stages(size, min_groups);
         assert!(cluster.cycle().is_empty());
-        assert_eq!(cluster.why("p0"), ("Unschedulable", told.clone()));
+        assert_eq!(cluster.why("p0"), ("GangIncomplete", told.clone()));
         let condition = cluster.condition("g", "Unschedulable").expect("told");
         assert_eq!(
             (condition.reason.as_str(), condition.message),
@@ -165,7 +165,7 @@ fn pods_of_a_sub_group_that_has_too_few_do_not_read_that_they_have_room() {
     assert!(cluster.cycle().is_empty());
     let told = "sub-group ns/g/stage-0 has 2 of 3 pods";
     let (reason, message) = cluster.why("p1");
-    assert_eq!(reason, "Unschedulable");
+    assert_eq!(reason, "GangIncomplete");
     assert!(message.starts_with(told), "{message}");
     let condition = cluster.condition("g", "Unschedulable").expect("told");
     let text = condition.message;

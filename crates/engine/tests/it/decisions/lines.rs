@@ -30,7 +30,10 @@ fn cluster(conf: &str) -> Cluster {
 fn the_first_that_does_not_fit_lets_nobody_pass_where_that_is_kept() {
     let mut kept = cluster(KEPT);
     assert_eq!(kept.cycle(), ["crowd-small n1"]);
-    let (_, message) = kept.why("line-small");
+    let (reason, message) = kept.why("line-small");
+    // No autoscaler makes a node for it yet.
+    let first = kept.why("line-large").0;
+    assert_eq!((first, reason), ("Unschedulable", "NotItsTurn"));
     assert_eq!(
         message,
         "ns/line-small waits behind ns/line-large: nobody passes another in queue \"line\" (dequeueStrategy fifo)"

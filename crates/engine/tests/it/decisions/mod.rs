@@ -37,6 +37,7 @@ mod network;
 mod network_parts;
 mod network_told;
 mod newcomers;
+mod node_need;
 mod npus;
 mod obstacles;
 mod operators;

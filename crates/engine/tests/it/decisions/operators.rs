@@ -49,7 +49,7 @@ fn a_pod_that_comes_before_its_podgroup_waits_for_it_and_says_so() {
     let mut cluster = four_cores().with(of_g("driver", "1c"));
     assert_eq!(settle(&mut cluster), [""; 0]);
     let (reason, message) = cluster.why("driver");
-    assert_eq!(reason, "Unschedulable");
+    assert_eq!(reason, "GangIncomplete");
     assert!(message.starts_with("PodGroup ns/g not found"), "{message}");
     cluster.apply(fresh(1, "3c"));
     assert_eq!(settle(&mut cluster), ["driver n1"]);

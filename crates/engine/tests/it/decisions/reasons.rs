@@ -32,14 +32,14 @@ fn why(cluster: Cluster) -> (&'static str, String) {
 #[test]
 fn what_is_missing_is_named() {
     let (reason, message) = why(Cluster::new().with(pod("p", "1c").group("gone")));
-    assert_eq!(reason, "Unschedulable");
+    assert_eq!(reason, "GangIncomplete");
     assert!(
         message.starts_with("PodGroup ns/gone not found"),
         "{message}"
     );
     let lost = group("g", 1).queue("gone");
     let (reason, message) = why(Cluster::new().with(lost).with(pod("p", "1c").group("g")));
-    assert_eq!(reason, "Unschedulable");
+    assert_eq!(reason, "QueueClosed");
     assert!(
         message.starts_with("queue \"gone\" of ns/g not found (or set aside as broken): create"),
         "{message}"

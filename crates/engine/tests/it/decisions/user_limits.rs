@@ -71,6 +71,7 @@ fn a_job_beyond_the_number_of_its_user_waits_and_who_comes_after_it_does_not() {
         message(&cluster.engine, "a2"),
         "ns/a2 has no turn: user ada has 1 job in queue default, where a user may have 1 (fairshare.userLimits)"
     );
+    assert_eq!(cluster.why("a2-0").0, "QuotaExceeded");
     assert_eq!(cycle(&mut cluster, 20), [""; 0]);
     cluster.engine.apply(Delta::PodDelete("b1-0".to_owned()));
     assert_eq!(cycle(&mut cluster, 30), [""; 0]);

@@ -70,6 +70,14 @@ pub fn argue(rng: &mut Rng, text: &mut String) {
     {
         text.insert_str(at + entry.len(), &strategies(rng));
     }
+    let mut own = Rng::new(rng.clone().next(), 41);
+    if own.one_in(4) {
+        let delay = own.pick(&["0s", "1500ms", "7s", "1000h"]);
+        let _ = write!(
+            text,
+            "  - name: autoscaler\n    arguments:\n      autoscaler.evictionDelay: {delay}\n"
+        );
+    }
     let mut own = Rng::new(rng.clone().next(), 40);
     if own.one_in(3) {
         text.push_str("  - name: usage\n");

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_conf::PluginConf;
-use pumice_model::object::NodeObject;
+use pumice_model::object::{Gates, NodeObject};
 use pumice_units::duration::parse_go_duration;
 
 use super::Purpose;
@@ -194,6 +194,7 @@ fn answer(
             orders: true,
             ..answer(tdm::victims(cycle, plugin, preemptor, candidates))
         }),
+        "autoscaler" => kept_for_node(cycle, plugin, preemptor),
         "capacity" if reclaims => Some(Answer {
             vetoes: true,
             orders: true,
@@ -248,6 +249,36 @@ fn is_cooling(cycle: &Cycle, task: &Task) -> bool {
     let since_s = task.pod.scheduled_s.unwrap_or(task.pod.created_s);
     let ns = |seconds: i64| i128::from(seconds) * 1_000_000_000;
     lasts_ns.is_some_and(|lasts_ns| ns(since_s) + i128::from(lasts_ns) > ns(cycle.now_s))
+}
+
+/// Nobody goes for a pod while a node may come for it.
+fn kept_for_node(cycle: &Cycle, plugin: &PluginConf, preemptor: &Task) -> Option<Answer> {
+    node_may_come(cycle, plugin, preemptor).then_some(Answer {
+        allowed: Vec::new(),
+        protects: false,
+        vetoes: true,
+        orders: false,
+    })
+}
+
+/// The first pod of its job that waited when the cycle began was made so short a time ago that a node may still come
+/// (spec/17 §2).
+fn node_may_come(cycle: &Cycle, plugin: &PluginConf, preemptor: &Task) -> bool {
+    let delay_ns = plugin.arguments.str("autoscaler.evictionDelay");
+    let delay_ns = delay_ns
+        .and_then(|text| parse_go_duration(text).ok())
+        .filter(|delay_ns| *delay_ns > 0);
+    let waits = |task: &&Task| {
+        task.job == preemptor.job
+            && task.pod.gates == Gates::None
+            && matches!(task.status, Status::Pending | Status::Pipelined)
+    };
+    let made_s = cycle.open.tasks.values().filter(waits);
+    let first_s = made_s.map(|task| task.pod.created_s).min();
+    let ns = |seconds: i64| i128::from(seconds) * 1_000_000_000;
+    first_s
+        .zip(delay_ns)
+        .is_some_and(|(first_s, delay_ns)| ns(first_s) + i128::from(delay_ns) > ns(cycle.now_s))
 }
 
 fn is_critical(task: &Task) -> bool {
