@@ -157,7 +157,8 @@ fn all_are_grouped(lab: &LabGuard) -> Result<()> {
             let meta = &pod["metadata"];
             let is_ours = pod["spec"]["schedulerName"] == "volcano";
             let group = &meta["annotations"]["scheduling.k8s.io/group-name"];
-            ensure!(!is_ours || group.is_string(), "not {}", meta["name"]);
+            let is_grouped = group.is_string() || pod["spec"]["schedulingGroup"].is_object();
+            ensure!(!is_ours || is_grouped, "not {}", meta["name"]);
         }
         Ok(Some(()))
     })
