@@ -30,13 +30,14 @@ const TIMES_DECIDE: [&str; 5] = [
 
 /// Samples where the order of objects of equal age decides who gets which node, and whose: pods whose
 /// `namespace/name` begins so. A cluster orders them by random UIDs, so of these only who is bound is compared.
-const ORDER_DECIDES: [(&str, &str); 11] = [
+const ORDER_DECIDES: [(&str, &str); 12] = [
     ("cpu-jobs", ""),
     ("gpu-sharing-spread", ""),
     ("kubeflow-trainer", ""),
     ("kubeflow-training-operator", ""),
     ("kuberay", ""),
     ("mpi-operator", ""),
+    ("native-gang", "default/close-"),
     ("roles", ""),
     ("spark-operator", ""),
     ("spark-submit", ""),
