@@ -26,6 +26,8 @@ pub struct Options {
     /// Leave kube-controller-manager out: no default ServiceAccounts, so no pods by ordinary means
     /// unless the admission plugin is off too, which this does.
     pub without_controllers: bool,
+    /// PodGroups of Kubernetes itself are not served, as by default.
+    pub without_native_groups: bool,
     /// Further flags of kube-apiserver.
     pub apiserver_flags: Vec<String>,
 }
@@ -261,6 +263,21 @@ impl Cluster {
             Ok(false) => bail!("kube-apiserver ended\n{}", process.log_tail(30)),
             Err(error) => Err(error.context(process.log_tail(30))),
         }
+    }
+
+    /// Whether kube-apiserver serves PodGroups of Kubernetes itself.
+    pub fn serves_native_groups(&self) -> bool {
+        !self.options.without_native_groups
+    }
+
+    /// Starts kube-apiserver again, so that it serves PodGroups of Kubernetes itself, or does not. Those that are there
+    /// stay in etcd.
+    ///
+    /// # Errors
+    /// As [`Cluster::start_apiserver`].
+    pub fn serve_native_groups(&mut self, served: bool) -> Result<()> {
+        self.options.without_native_groups = !served;
+        self.restart_apiserver()
     }
 
     /// Kills kube-apiserver and starts it again.

@@ -33,7 +33,7 @@ const SINGLE: [&str; 11] = [
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 34] = [
+const EMPTIED: [&str; 35] = [
     // First, since policies may refuse that the others are emptied.
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
@@ -49,6 +49,7 @@ const EMPTIED: [&str; 34] = [
     "/apis/batch/v1/jobs",
     "/apis/batch.volcano.sh/v1alpha1/jobs",
     "/apis/scheduling.volcano.sh/v1beta1/podgroups",
+    "/apis/scheduling.k8s.io/v1alpha2/podgroups",
     "/api/v1/pods",
     "/apis/scheduling.volcano.sh/v1beta1/queues",
     "/api/v1/nodes",
@@ -143,6 +144,9 @@ impl Lab {
     fn empty(&mut self) -> Result<()> {
         if self.cluster.rest().get("/readyz").is_err() {
             self.cluster.restart_apiserver()?;
+        }
+        if !self.cluster.serves_native_groups() {
+            self.cluster.serve_native_groups(true)?;
         }
         if std::mem::take(&mut self.installation_changed) {
             self.cluster.install()?;

@@ -56,8 +56,9 @@ impl Wording<'_> {
             count => format!("{count} bound pods are"),
         };
         let mut text = format!(
-            "{bound} of the {needed} pods it needs (minMember) could be bound within {after_s} s; {} \
-             deleted so that others can use the place and the gang starts over as a whole. ",
+            "{bound} of the {needed} pods it needs ({}) could be bound within {after_s} s; {} deleted so \
+             that others can use the place and the gang starts over as a whole. ",
+            job.minimum_field(),
             pods(victims)
         );
         text.push_str(&self.what_would_help(ix, bound));
@@ -72,6 +73,7 @@ impl Wording<'_> {
     /// What the missing pods of a partial gang need, and why the first of them waits.
     fn what_would_help(&self, ix: JobIx, bound: usize) -> String {
         let job = self.state.job(ix);
+        let minimum = job.minimum_field();
         let missing = usize::try_from(job.min_available)
             .unwrap_or(0)
             .saturating_sub(bound);
@@ -82,7 +84,7 @@ impl Wording<'_> {
         let Some(first) = waiting.first().copied() else {
             return format!(
                 "No further pod of it exists: its controller has to make {missing} more, or set \
-                 minMember of the PodGroup to {bound}"
+                 {minimum} of the PodGroup to {bound}"
             );
         };
         let room = self.amounts_of(&waiting);
@@ -92,7 +94,7 @@ impl Wording<'_> {
             .map_or_else(String::new, |why| why.message);
         let why = why.trim_end_matches('.');
         format!(
-            "What would help: room for {room} more, or minMember {bound} in the PodGroup. {name} \
+            "What would help: room for {room} more, or {minimum} {bound} in the PodGroup. {name} \
              waits: {why}"
         )
     }

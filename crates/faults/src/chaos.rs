@@ -86,6 +86,7 @@ impl Simulation {
         }
         self.change_network();
         self.change_devices();
+        self.change_native_api();
         match self.chance.below(100) {
             0..12 => self.new_gang(),
             12..15 => self.new_bare_pod(),
@@ -169,6 +170,9 @@ impl Simulation {
         if let Some(rng) = &mut self.topology {
             gang.topology = topology::request(rng);
         }
+        if let Some(natives) = &mut self.natives {
+            natives.mark(&mut gang, &mut member);
+        }
         member.resource_claims = self.wishes(&name);
         if !late_group {
             self.server.put_group(gang.clone());
@@ -187,7 +191,8 @@ impl Simulation {
             self.server.put_group(gang);
         }
         self.history.push(format!(
-            "gang {name}: {min} of {size} pods, {cpu_milli}m, {card_mib} MiB, queue {queue}, {class}"
+            "gang {}: {min} of {size} pods, {cpu_milli}m, {card_mib} MiB, queue {queue}, {class}",
+            member.group.as_deref().unwrap_or_default()
         ));
     }
 

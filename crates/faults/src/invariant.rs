@@ -46,6 +46,8 @@ pub enum Invariant {
     Devices,
     /// spec/06 INV-17: a pod has its claims, and a claim nothing without a pod.
     Claims,
+    /// spec/03 §B10: a PodGroup of Kubernetes itself that was placed says so for ever.
+    Placed,
     /// spec/08 §4: what asks for a place in the network stands within one domain that is allowed.
     Domain,
 }

@@ -30,6 +30,7 @@ pub mod evictions;
 pub mod invariant;
 mod kept_maps;
 mod lease;
+mod natives;
 pub mod network;
 pub mod objects;
 pub mod oracle;
@@ -61,13 +62,17 @@ use drivers::Drivers;
 use evictions::EvictionLog;
 use invariant::{Broken, Invariant};
 use lease::VirtualLease;
+use natives::NativeGroups;
 use network::Network;
 use oracle::{Oracle, bound_members};
 use process::{FaultWorld, Process};
 use recordings::Recordings;
 use rng::Rng;
 use server::VirtualServer;
-pub use storm::{Summary, run, run_from, run_with_bad_input, run_with_claims, run_with_topology};
+pub use storm::{
+    Summary, run, run_from, run_with_bad_input, run_with_claims, run_with_native_groups,
+    run_with_topology,
+};
 pub use time_storm::run_with_time;
 
 /// Start of the virtual clock, milliseconds since 1970.
@@ -173,6 +178,8 @@ pub struct Simulation {
     topology: Option<Rng>,
     /// Bindings of pods whose gang asks for one domain.
     domain_binds: u32,
+    /// Some of the gangs are PodGroups of Kubernetes itself.
+    natives: Option<NativeGroups>,
     /// There are devices, which change, and claims of them.
     drivers: Option<Drivers>,
     /// Queues limit those.
@@ -227,6 +234,7 @@ impl Simulation {
             led_by: 0,
             topology: None,
             domain_binds: 0,
+            natives: None,
             drivers: None,
             limits_devices: process::has_plugin(config, "capacity"),
             claim_binds: 0,
@@ -349,6 +357,9 @@ impl Simulation {
                     self.domain_binds += u32::from(tier.is_some());
                     let has_claims = pod.is_some_and(|pod| !pod.resource_claims.is_empty());
                     self.claim_binds += u32::from(has_claims);
+                    if let Some(natives) = &mut self.natives {
+                        natives.binds += u32::from(pod.is_some_and(natives::is_member));
+                    }
                     self.oracle.check_bind(&request.call, &self.server)?;
                 }
             }
@@ -434,6 +445,7 @@ impl Simulation {
     /// What must hold after every step.
     fn check(&mut self) -> Result<(), Broken> {
         claim_oracle::check_devices(&self.server)?;
+        self.note_placed();
         for process in self.processes() {
             oracle::check_process(process, &self.server)?;
         }
@@ -472,6 +484,7 @@ impl Simulation {
     /// An invariant is broken.
     pub fn settle(&mut self) -> Result<(), Box<BrokenInvariant>> {
         self.history.push("faults end".to_owned());
+        self.serve_natives();
         let now_ms = self.server.now_ms();
         self.network.chances = [0; 3];
         self.network.slowness_ms = 0;
@@ -498,6 +511,7 @@ impl Simulation {
     }
 
     fn check_settled(&mut self, handed_in: Option<u64>) -> Result<(), Broken> {
+        self.check_placed()?;
         for (key, group) in &self.server.groups {
             let bound = bound_members(&self.server, key);
             let record = self.gang_records.get(key).copied().unwrap_or_default();

@@ -252,6 +252,11 @@ fn held_of<'a>(
 
 fn check_queue(server: &VirtualServer, bound: &PodObject) -> Result<(), Broken> {
     let name = queue_of(server, bound);
+    // Pods whose group is not served count for the default queue, and who decided did not know yet that it is again.
+    let came_ms = server.native_groups_came_ms;
+    if came_ms.is_some_and(|came_ms| came_ms + WINDOW_MS > server.now_ms()) {
+        return Ok(());
+    }
     // As in Volcano, a queue is not charged for pods that are on their way out; one whose eviction may be
     // refused is not.
     let charged = |pod: &PodObject| pod.ours && holds(pod) && !pod.deleting;

@@ -13,6 +13,7 @@ use pumice_model::object::{
 use pumice_model::{Delta, KeptTopic};
 
 use super::device_objects::DeviceObjects;
+use super::natives;
 use super::server_kind::ServerKind;
 
 /// One change of one object.
@@ -74,6 +75,10 @@ pub struct VirtualServer {
     pub hyper_nodes: BTreeMap<String, HyperNodeObject>,
     /// There is such a kind of objects.
     pub has_hyper_nodes: bool,
+    /// There may be PodGroups of Kubernetes itself.
+    pub has_native_groups: bool,
+    /// When those were served again the last time, milliseconds.
+    pub native_groups_came_ms: Option<u64>,
     /// Objects of resource.k8s.io.
     pub devices: DeviceObjects,
     /// There are such kinds of objects.
@@ -104,6 +109,14 @@ pub struct VirtualServer {
 /// `namespace/name`.
 pub fn key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
+}
+
+/// The kind of a PodGroup.
+fn group_kind(group: &GroupObject) -> ServerKind {
+    match group.is_native {
+        true => ServerKind::NativeGroup,
+        false => ServerKind::Group,
+    }
 }
 
 /// Whether a pod holds what it asks on its node.
@@ -153,6 +166,7 @@ impl VirtualServer {
     pub fn has(&self, kind: ServerKind) -> bool {
         match kind {
             ServerKind::HyperNode => self.has_hyper_nodes,
+            ServerKind::NativeGroup => self.has_native_groups,
             ServerKind::DeviceClass | ServerKind::Slice | ServerKind::ResourceClaim => {
                 self.has_devices
             }
@@ -278,19 +292,17 @@ impl VirtualServer {
     /// Adds or changes a PodGroup.
     pub fn put_group(&mut self, group: GroupObject) {
         let key = key(&group.namespace, &group.name);
-        self.note(
-            ServerKind::Group,
-            key.clone(),
-            Delta::GroupApply(Box::new(group.clone())),
-        );
+        let delta = Delta::GroupApply(Box::new(group.clone()));
+        self.note(group_kind(&group), key.clone(), delta);
         self.groups.insert(key, group);
     }
 
     /// A PodGroup goes.
     pub fn remove_group(&mut self, key: &str) {
         if let Some(group) = self.groups.remove(key) {
+            let kind = group_kind(&group);
             let delta = Delta::GroupDelete(group.namespace, group.name);
-            self.note(ServerKind::Group, key.to_owned(), delta);
+            self.note(kind, key.to_owned(), delta);
         }
     }
 
@@ -303,6 +315,10 @@ impl VirtualServer {
             .cloned()
         else {
             return false;
+        };
+        let status = match group.is_native {
+            true => natives::kept(&status),
+            false => status,
         };
         if group.status != status {
             self.put_group(GroupObject { status, ..group });
@@ -444,7 +460,11 @@ impl VirtualServer {
         match kind {
             ServerKind::Node => listed(&self.nodes, Delta::NodeApply),
             ServerKind::Queue => listed(&self.queues, Delta::QueueApply),
-            ServerKind::Group => listed(&self.groups, Delta::GroupApply),
+            ServerKind::Group | ServerKind::NativeGroup => {
+                let mut groups = self.groups.clone();
+                groups.retain(|_, group| group_kind(group) == kind);
+                listed(&groups, Delta::GroupApply)
+            }
             ServerKind::HyperNode => listed(&self.hyper_nodes, Delta::HyperNodeApply),
             ServerKind::Pod => listed(&self.pods, Delta::PodApply),
             ServerKind::Numatopology => listed(&self.numatopologies, Delta::NumatopologyApply),

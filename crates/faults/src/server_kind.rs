@@ -9,6 +9,8 @@ pub enum ServerKind {
     Queue,
     /// PodGroups.
     Group,
+    /// PodGroups of Kubernetes itself.
+    NativeGroup,
     /// Pods of the cluster, bound or not.
     Pod,
     /// HyperNodes, which make the network.
@@ -24,10 +26,11 @@ pub enum ServerKind {
 }
 
 /// All kinds, in the order of a first list.
-pub const KINDS: [ServerKind; 9] = [
+pub const KINDS: [ServerKind; 10] = [
     ServerKind::Node,
     ServerKind::Queue,
     ServerKind::Group,
+    ServerKind::NativeGroup,
     ServerKind::Pod,
     ServerKind::HyperNode,
     ServerKind::DeviceClass,

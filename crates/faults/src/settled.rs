@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use pumice_conf::Config;
 use pumice_engine::{Engine, kept_place};
+use pumice_model::object::GroupStatus;
 use pumice_model::{Delta, Job, KeptTopic, NodeIx, Origin, State, TaskIx, TaskStatus};
 
 use super::claim_oracle;
@@ -232,7 +233,11 @@ fn check_statuses(process: &Process, server: &VirtualServer) -> Result<(), Broke
     for (key, group) in &server.groups {
         let job = state.population().job_by_key(&group.namespace, &group.name);
         let newest = job.map(|job| &state.job(job).status);
-        if let Some(newest) = newest.filter(|newest| **newest != group.status) {
+        let is_told = |newest: &GroupStatus| match group.is_native {
+            true => newest.native_conditions() == group.status.native_conditions(),
+            false => *newest == group.status,
+        };
+        if let Some(newest) = newest.filter(|newest| !is_told(newest)) {
             let told = &group.status;
             let text = format!("the status of {key} on the server is {told:?}, it is {newest:?}");
             return Err(Invariant::Ledger.broken(text));

@@ -4,6 +4,7 @@ use pumice_conf::Config;
 
 use super::drivers::Drivers;
 use super::invariant::Invariant;
+use super::natives::NativeGroups;
 use super::recorded_world::RecordedMoment;
 use super::rng::Rng;
 use super::{BrokenInvariant, Simulation};
@@ -26,6 +27,10 @@ pub struct Summary {
     pub domain_binds: u32,
     /// Pods bound that have claims of devices.
     pub claim_binds: u32,
+    /// Pods bound whose PodGroup is of Kubernetes itself.
+    pub native_binds: u32,
+    /// How often those were served in another version, or not at all.
+    pub native_changes: u32,
     /// How often a PodGroup was told when it is to start.
     pub plans: u32,
     /// Everything that happened.
@@ -35,6 +40,8 @@ pub struct Summary {
 impl Summary {
     /// What has been done in a simulation that is over.
     pub(super) fn of(simulation: Simulation) -> Self {
+        let natives =
+            |count: fn(&NativeGroups) -> u32| simulation.natives.as_ref().map_or(0, count);
         Self {
             binds: simulation.binds,
             evictions: simulation.evicted.landed.values().sum(),
@@ -42,6 +49,8 @@ impl Summary {
             processes: simulation.identities,
             domain_binds: simulation.domain_binds,
             claim_binds: simulation.claim_binds,
+            native_binds: natives(|natives| natives.binds),
+            native_changes: natives(|natives| natives.changes),
             plans: simulation.server.told_plans(),
             history: simulation.history,
         }
@@ -53,7 +62,7 @@ impl Summary {
 /// # Errors
 /// An invariant is broken.
 pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
-    storm(config, seed, None, None)
+    storm(config, seed, Extras::default())
 }
 
 /// Runs one seed in a cluster with HyperNodes, which change, and gangs that ask for a place among them.
@@ -61,7 +70,11 @@ pub fn run(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> 
 /// # Errors
 /// An invariant is broken.
 pub fn run_with_topology(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
-    storm(config, seed, Some(Rng::new(seed ^ 0xd0d0)), None)
+    let extras = Extras {
+        topology: Some(Rng::new(seed ^ 0xd0d0)),
+        ..Extras::default()
+    };
+    storm(config, seed, extras)
 }
 
 /// Runs one seed in a cluster with devices that come, go and change, and pods with claims of them; every fourth
@@ -71,21 +84,45 @@ pub fn run_with_topology(config: &Config, seed: u64) -> Result<Summary, Box<Brok
 /// An invariant is broken.
 pub fn run_with_claims(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
     let topology = (seed % 4 == 1).then(|| Rng::new(seed ^ 0xd0d0));
-    storm(config, seed, topology, Some(Drivers::new(seed ^ 0xc1a1)))
+    let extras = Extras {
+        topology,
+        drivers: Some(Drivers::new(seed ^ 0xc1a1)),
+        ..Extras::default()
+    };
+    storm(config, seed, extras)
 }
 
-fn storm(
-    config: &Config,
-    seed: u64,
+/// Runs one seed in a cluster in which half of the gangs are PodGroups of Kubernetes itself, which are served in
+/// another version, or not at all, now and then.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run_with_native_groups(config: &Config, seed: u64) -> Result<Summary, Box<BrokenInvariant>> {
+    let extras = Extras {
+        topology: (seed % 4 == 1).then(|| Rng::new(seed ^ 0xd0d0)),
+        natives: Some(NativeGroups::new(seed ^ 0xa71e)),
+        ..Extras::default()
+    };
+    storm(config, seed, extras)
+}
+
+/// What not every cluster has.
+#[derive(Default)]
+struct Extras {
     topology: Option<Rng>,
     drivers: Option<Drivers>,
-) -> Result<Summary, Box<BrokenInvariant>> {
+    natives: Option<NativeGroups>,
+}
+
+fn storm(config: &Config, seed: u64, extras: Extras) -> Result<Summary, Box<BrokenInvariant>> {
     let replicas = 1 + usize::from(seed.is_multiple_of(3));
     let mut simulation = Simulation::new(config, replicas, seed);
     simulation.faults = true;
     simulation.lag = true;
-    simulation.topology = topology;
-    simulation.drivers = drivers;
+    simulation.topology = extras.topology;
+    simulation.drivers = extras.drivers;
+    simulation.server.has_native_groups = extras.natives.is_some();
+    simulation.natives = extras.natives;
     simulation.build_cluster();
     rage(simulation)
 }

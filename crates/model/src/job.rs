@@ -285,6 +285,14 @@ impl Job {
         }
     }
 
+    /// What the PodGroup calls the number of pods that have to be placed at once.
+    pub fn minimum_field(&self) -> &'static str {
+        match self.group() {
+            Some(group) if group.is_native => "minCount",
+            _ => "minMember",
+        }
+    }
+
     /// Name of its PodGroup; for a pod without one the name that Volcano's controller would give it.
     pub fn group_name(&self) -> &str {
         match self.origin {

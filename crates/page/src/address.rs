@@ -114,6 +114,10 @@ impl PageAddress {
             ["queues", name] => PageName::Queue(name.to_owned()),
             ["jobs"] => PageName::Jobs,
             ["jobs", namespace, name] => PageName::Job(pair(namespace, name)),
+            // PodGroups of Kubernetes itself have their API group before their name, which people write as they read it.
+            ["jobs", namespace, group, name] if group.contains('.') => {
+                PageName::Job((namespace.to_owned(), format!("{group}/{name}")))
+            }
             ["pods", namespace, name] => PageName::Pod(pair(namespace, name)),
             ["nodes"] => PageName::Nodes,
             ["nodes", name] => PageName::Node(name.to_owned()),
@@ -354,6 +358,14 @@ mod tests {
     #[test]
     fn what_is_no_address_is_none_and_odd_queries_do_no_harm() {
         assert_eq!(PageAddress::read("/jobs/a/b/c", "", ""), None);
+        for path in [
+            "/jobs/ns/scheduling.k8s.io/train",
+            "/jobs/ns/scheduling.k8s.io%2Ftrain",
+        ] {
+            let address = PageAddress::read(path, "", "").expect("a page");
+            let job = ("ns".to_owned(), "scheduling.k8s.io/train".to_owned());
+            assert_eq!(address.name, PageName::Job(job));
+        }
         let long = format!("search={}&from=-1&%zz&lang=tlh", "x".repeat(5000));
         let address = PageAddress::read("/jobs", &long, "zh-CN,zh;q=0.9").expect("a page");
         assert_eq!(address.search.len(), MAX_SEARCH);

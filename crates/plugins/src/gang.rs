@@ -272,7 +272,7 @@ impl JobValid for Gang {
                 let (valid, min) = (role.valid(), role.min);
                 format!(
                     ", task {name} valid: {valid}, min: {min}: {}",
-                    remedy(min - valid)
+                    remedy(job, min - valid)
                 )
             });
             return Err(Invalid {
@@ -285,7 +285,7 @@ impl JobValid for Gang {
         if valid < min {
             let message = format!(
                 "Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}: {}{}",
-                remedy(min - valid),
+                remedy(job, min - valid),
                 strangers(state, job)
             );
             return Err(Invalid {
@@ -308,9 +308,10 @@ impl JobStarving for Gang {
 }
 
 /// What to do about missing pods.
-fn remedy(missing: i32) -> String {
+fn remedy(job: &Job, missing: i32) -> String {
     // The same words for any number: what differs in numbers only is not told at once.
-    format!("make {missing} more of its pods, or lower minMember")
+    let minimum = job.minimum_field();
+    format!("make {missing} more of its pods, or lower {minimum}")
 }
 
 /// A hint at members on nodes that another scheduler placed: it may have more that wait there.

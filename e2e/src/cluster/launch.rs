@@ -16,7 +16,12 @@ const CONTROLLERS: &str = "namespace-controller,serviceaccount-controller,\
     statefulset-controller,job-controller,\
     resourcequota-controller,clusterrole-aggregation-controller,disruption-controller,\
     ephemeral-volume-controller,persistentvolume-binder-controller,\
-    persistentvolume-protection-controller,persistentvolumeclaim-protection-controller";
+    persistentvolume-protection-controller,persistentvolumeclaim-protection-controller,\
+    podgroup-protection-controller";
+
+/// Feature gates of PodGroups of Kubernetes itself with all of their fields but claims, off by default in 1.36.
+const NATIVE_GROUPS: &str = "GenericWorkload=true,GangScheduling=true,\
+    TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true";
 
 /// Serving certificate, and the key that signs ServiceAccounts' tokens.
 pub(super) fn write_keys(program: &Path, folder: &Path) -> Result<()> {
@@ -113,6 +118,10 @@ impl Cluster {
             "--profiling=false",
         ]);
         command.arg(format!("--disable-admission-plugins={off}"));
+        if !self.options.without_native_groups {
+            command.arg(format!("--feature-gates={NATIVE_GROUPS}"));
+            command.arg("--runtime-config=scheduling.k8s.io/v1alpha2=true");
+        }
         command.args(&self.options.apiserver_flags);
         let log = self.folder.join("apiserver.log");
         self.apiserver = Some(Process::spawn("kube-apiserver", command, &log)?);
@@ -131,6 +140,7 @@ impl Cluster {
             format!("--tls-cert-file={}", self.path("apiserver.crt")),
             format!("--tls-private-key-file={}", self.path("apiserver.key")),
         ]);
+        command.arg(format!("--feature-gates={NATIVE_GROUPS}"));
         command.args([
             "--bind-address=127.0.0.1",
             "--leader-elect=false",

@@ -20,6 +20,7 @@ mod flags;
 mod guide;
 mod late_gangs;
 mod live;
+mod native;
 mod network;
 mod numa;
 mod observed;

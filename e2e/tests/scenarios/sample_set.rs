@@ -30,13 +30,14 @@ const TIMES_DECIDE: [&str; 5] = [
 
 /// Samples where the order of objects of equal age decides who gets which node, and whose: pods whose
 /// `namespace/name` begins so. A cluster orders them by random UIDs, so of these only who is bound is compared.
-const ORDER_DECIDES: [(&str, &str); 11] = [
+const ORDER_DECIDES: [(&str, &str); 12] = [
     ("cpu-jobs", ""),
     ("gpu-sharing-spread", ""),
     ("kubeflow-trainer", ""),
     ("kubeflow-training-operator", ""),
     ("kuberay", ""),
     ("mpi-operator", ""),
+    ("native-gang", "default/close-"),
     ("roles", ""),
     ("spark-operator", ""),
     ("spark-submit", ""),
@@ -157,7 +158,8 @@ fn all_are_grouped(lab: &LabGuard) -> Result<()> {
             let meta = &pod["metadata"];
             let is_ours = pod["spec"]["schedulerName"] == "volcano";
             let group = &meta["annotations"]["scheduling.k8s.io/group-name"];
-            ensure!(!is_ours || group.is_string(), "not {}", meta["name"]);
+            let is_grouped = group.is_string() || pod["spec"]["schedulingGroup"].is_object();
+            ensure!(!is_ours || is_grouped, "not {}", meta["name"]);
         }
         Ok(Some(()))
     })

@@ -96,6 +96,9 @@ pub struct PlacementArguments {
     /// pending job keeps to one of the highest
     #[arg(long, default_value_t = 0)]
     pub topology: usize,
+    /// The PodGroups of pending jobs are those of Kubernetes itself
+    #[arg(long)]
+    pub native_groups: bool,
     /// Units of work a job may take of a cycle; 0: no limit
     #[arg(long, default_value_t = 0)]
     pub job_work_limit: u64,

@@ -2,9 +2,9 @@
 
 use pumice_model::Delta;
 use pumice_model::object::{
-    GroupObject, GroupPhase, HighestTier, HyperNodeMembers, HyperNodeObject, NodeObject, PodObject,
-    PodPhase, PodTerm, PriorityClassObject, QueueObject, Requirement, Selector, SelectorOp,
-    SpreadConstraint, TopologyRequest, Unsatisfiable,
+    GroupObject, GroupPhase, GroupStatus, HighestTier, HyperNodeMembers, HyperNodeObject,
+    NATIVE_GROUP, NodeObject, PodObject, PodPhase, PodTerm, PriorityClassObject, QueueObject,
+    Requirement, Selector, SelectorOp, SpreadConstraint, TopologyRequest, Unsatisfiable,
 };
 
 use super::arguments::{
@@ -471,17 +471,36 @@ fn group(arguments: &PlacementArguments, job: usize) -> GroupObject {
         let (c, m) = amounts((job * arguments.gang + at) % arguments.classes.max(1));
         (cpu, memory) = (cpu + c, memory + m);
     }
-    let name = format!("job-{job:06}");
-    GroupObject {
+    let name = group_name(arguments, job);
+    let group = GroupObject {
         namespace: "bench".to_owned(),
         uid: name.clone(),
         name,
         min_member: arguments.gang as i32,
         queue: queue_name(job % arguments.queues.max(1)),
-        min_resources: Some(vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)]),
         topology: within_one(arguments.topology),
         ..GroupObject::default()
+    };
+    match arguments.native_groups {
+        true => GroupObject {
+            is_native: true,
+            status: GroupStatus::of_native(Vec::new()),
+            ..group
+        },
+        false => GroupObject {
+            min_resources: Some(vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)]),
+            ..group
+        },
     }
+}
+
+/// Name of the PodGroup of a pending job.
+fn group_name(arguments: &PlacementArguments, job: usize) -> String {
+    let kind = match arguments.native_groups {
+        true => NATIVE_GROUP,
+        false => "",
+    };
+    format!("{kind}job-{job:06}")
 }
 
 fn pending(arguments: &PlacementArguments, job: usize, at: usize) -> PodObject {
@@ -492,7 +511,7 @@ fn pending(arguments: &PlacementArguments, job: usize, at: usize) -> PodObject {
     devices::ask((arguments.devices, arguments.cards), &mut pod, class);
     pod.name = format!("job-{job:06}-worker-{at}");
     pod.uid = format!("uid-{number:08}");
-    pod.group = Some(format!("job-{job:06}"));
+    pod.group = Some(group_name(arguments, job));
     pod.role = "worker".to_owned();
     // Ten applications: a job competes with others that look like it.
     let app = format!("app-{}", job % 10);

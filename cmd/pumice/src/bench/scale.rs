@@ -30,6 +30,7 @@ fn base() -> PlacementArguments {
         plain: 0,
         cards: 1,
         topology: 0,
+        native_groups: false,
         job_work_limit: 0,
         devices: BenchDevices::None,
         config: None,

@@ -105,7 +105,7 @@ pub(super) fn open() -> Router<Arc<Endpoints>> {
         .route("/nodes", get(nodes))
         .route("/nodes/{name}", get(node))
         .route("/topology", get(topology))
-        .route("/jobs/{namespace}/{name}", get(job))
+        .route("/jobs/{namespace}/{*name}", get(job))
         .route("/queues", get(queues))
         .route("/queues/{name}", get(queue))
         .route("/cards", get(cards))

@@ -119,12 +119,12 @@ impl Remedies<'_> {
                 let missing = job.min_available - job.valid();
                 if missing > 0 {
                     changes.push(format!(
-                        "{} of the gang {} to be created (it needs {}, there are {}), or minMember \
-                         lowered",
+                        "{} of the gang {} to be created (it needs {}, there are {}), or {} lowered",
                         more_pods(missing),
                         if missing == 1 { "has" } else { "have" },
                         job.min_available,
-                        job.valid().max(0)
+                        job.valid().max(0),
+                        job.minimum_field()
                     ));
                 }
             }

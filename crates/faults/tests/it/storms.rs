@@ -1,8 +1,10 @@
 //! Random storms: 1,000 seeds, in four tests that run beside each other.
 
-use pumice_faults::{run, run_with_bad_input, run_with_claims, run_with_topology};
+use pumice_faults::{
+    run, run_with_bad_input, run_with_claims, run_with_native_groups, run_with_topology,
+};
 
-use crate::{config, evicting, limiting};
+use crate::{config, evicting, limiting, seeds};
 
 /// Runs every fourth seed; each of some twice.
 fn storms(first: u64) {
@@ -107,6 +109,31 @@ fn queues_have_no_more_devices_than_they_may_while_that_changes_too() {
         binds += summary.claim_binds;
     }
     assert!(u64::from(binds) > 2 * LIMITED_STORMS, "{binds} pods bound");
+}
+
+/// Seeds with PodGroups of Kubernetes itself beside those of Volcano.
+const NATIVE_STORMS: u64 = 200;
+
+/// Seeds beyond those that have found something: what a leader wrote on such a group was not read by the one that stood
+/// by, and a status that landed late took back that the group was placed.
+const FOUND_NATIVE: [u64; 2] = [936, 3332];
+
+#[test]
+fn gangs_of_kubernetes_itself_are_never_bound_in_part_while_their_api_comes_and_goes() {
+    let (mut binds, mut changes, mut runs) = (0, 0, 0);
+    for seed in seeds(0, NATIVE_STORMS).chain(FOUND_NATIVE) {
+        let config = match seed % 2 {
+            0 => config(),
+            _ => evicting(),
+        };
+        let summary = run_with_native_groups(&config, seed);
+        let summary = summary.unwrap_or_else(|failure| panic!("{failure}"));
+        binds += u64::from(summary.native_binds);
+        changes += u64::from(summary.native_changes);
+        runs += 1;
+    }
+    assert!(binds > 2 * runs, "{binds} pods bound");
+    assert!(changes > runs, "{changes} changes of the API");
 }
 
 #[test]

@@ -75,6 +75,12 @@ impl GroupStatus {
         placed.into_iter().chain(in_part).collect()
     }
 
+    /// It says that the group was placed, once at least.
+    pub fn says_placed(&self) -> bool {
+        let mut conditions = self.conditions.iter();
+        conditions.any(|one| one.kind == SCHEDULED && one.status == "True")
+    }
+
     /// The status of a PodGroup of Kubernetes itself as its conditions tell it, under the types that
     /// [`GroupStatus::native_conditions`] knows. Its pods are there already, so it counts as admitted.
     pub fn of_native(conditions: Vec<GroupCondition>) -> Self {

@@ -12,6 +12,8 @@ pub const PODS: &str = "/api/v1/namespaces/default/pods";
 
 const GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
 
+const NATIVE_GROUPS: &str = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups";
+
 /// A pod of a tenth of a CPU, in a PodGroup if one is named.
 pub fn pod(name: &str, group: Option<&str>) -> Value {
     let mut metadata = json!({"name": name, "labels": {"bench": "load"}});
@@ -40,20 +42,39 @@ pub fn bare_pods(rest: &Rest, prefix: &str, count: usize) -> Result<()> {
     rest.create_all(PODS, pods.collect(), AT_ONCE)
 }
 
-/// PodGroups of `size` pods each; the last one may be smaller.
-pub fn gangs(rest: &Rest, prefix: &str, count: usize, size: usize) -> Result<()> {
+/// PodGroups of so many pods each, of Kubernetes itself or of Volcano; the last one may be smaller.
+pub fn gangs(rest: &Rest, prefix: &str, count: usize, (size, native): (usize, bool)) -> Result<()> {
     let group_of = |n: usize| format!("{prefix}-{}", n / size);
     let members = |group: usize| size.min(count - group * size);
     let groups = (0..count.div_ceil(size)).map(|group| {
+        let (version, spec) = match native {
+            true => (
+                "scheduling.k8s.io/v1alpha2",
+                json!({"schedulingPolicy": {"gang": {"minCount": members(group)}}}),
+            ),
+            false => (
+                "scheduling.volcano.sh/v1beta1",
+                json!({"minMember": members(group), "queue": "default"}),
+            ),
+        };
         json!({
-            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "apiVersion": version,
             "kind": "PodGroup",
             "metadata": {"name": format!("{prefix}-{group}")},
-            "spec": {"minMember": members(group), "queue": "default"},
+            "spec": spec,
         })
     });
-    rest.create_all(GROUPS, groups.collect(), AT_ONCE)?;
-    let pods = (0..count).map(|n| pod(&format!("{prefix}-{n}"), Some(&group_of(n))));
+    let collection = if native { NATIVE_GROUPS } else { GROUPS };
+    rest.create_all(collection, groups.collect(), AT_ONCE)?;
+    let pods = (0..count).map(|n| {
+        let name = format!("{prefix}-{n}");
+        if !native {
+            return pod(&name, Some(&group_of(n)));
+        }
+        let mut pod = pod(&name, None);
+        pod["spec"]["schedulingGroup"] = json!({"podGroupName": group_of(n)});
+        pod
+    });
     rest.create_all(PODS, pods.collect(), AT_ONCE)
 }
 
@@ -76,5 +97,12 @@ pub fn running_pods(rest: &Rest, count: usize, nodes: usize) -> Result<()> {
 /// Removes all PodGroups and all pods but those that run from the beginning.
 pub fn clear(rest: &Rest) -> Result<()> {
     rest.delete_now(GROUPS)?;
-    rest.delete_now(&format!("{PODS}?labelSelector=bench%3Dload"))
+    rest.delete_now(&format!("{PODS}?labelSelector=bench%3Dload"))?;
+    // Whoever would take the finalizer off once the pods are gone does not run.
+    for group in rest.list(NATIVE_GROUPS)? {
+        let name = group["metadata"]["name"].as_str().unwrap_or_default();
+        let free = json!({"metadata": {"finalizers": null}});
+        rest.patch(&format!("{NATIVE_GROUPS}/{name}"), &free)?;
+    }
+    rest.delete_now(NATIVE_GROUPS)
 }

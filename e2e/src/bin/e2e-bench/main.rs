@@ -88,6 +88,9 @@ struct Arguments {
     /// Pods per PodGroup
     #[arg(long, default_value_t = 20)]
     gang: usize,
+    /// PodGroups of Kubernetes itself in throughput measurements
+    #[arg(long)]
+    native_groups: bool,
     /// Pods that run before the scheduler starts
     #[arg(long, default_value_t = 0)]
     running: usize,

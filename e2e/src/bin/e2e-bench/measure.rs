@@ -108,7 +108,8 @@ fn rounds(
 /// Binds pods that were all made beforehand, with a scheduler that ends afterwards.
 fn throughput(cluster: &Cluster, arguments: &Arguments, setup: &Setup) -> Result<Throughput> {
     eprintln!("measuring throughput");
-    load::gangs(cluster.rest(), "load", arguments.pods, arguments.gang)?;
+    let shape = (arguments.gang, arguments.native_groups);
+    load::gangs(cluster.rest(), "load", arguments.pods, shape)?;
     let mut audit = Audit::follow(cluster);
     let before = cpu::seconds()?;
     let start = Instant::now();

@@ -37,9 +37,13 @@ impl JobBooks<'_> {
         mut group: Box<GroupObject>,
     ) -> Option<Box<GroupObject>> {
         let known = self.population.job(ix).group();
-        let is_same = |known: &&GroupObject| known.is_native && known.uid == group.uid;
-        if let Some(known) = known.filter(is_same) {
-            // Nobody else writes it, and its object says less than is known.
+        let says_as_known = |known: &&GroupObject| {
+            let conditions = known.status.native_conditions();
+            let is_same = known.is_native && known.uid == group.uid;
+            is_same && conditions == group.status.native_conditions()
+        };
+        if let Some(known) = known.filter(says_as_known) {
+            // The object says less than is known. What it says otherwise was written by who led before.
             group.status = known.status.clone();
         }
         (known != Some(&group)).then_some(group)
@@ -84,7 +88,11 @@ impl JobBooks<'_> {
         let minima = group.min_task_member.iter().map(|(_, min)| *min);
         job.role_min_total = minima.fold(0, i32::saturating_add);
         job.min_resources = min_resources;
-        job.set_status(group.status.clone());
+        // A request that lands late may take back what was said for ever: it is known, and said again.
+        let is_known = group.is_native && !is_another && job.status.says_placed();
+        if !is_known || group.status.says_placed() {
+            job.set_status(group.status.clone());
+        }
         job.roles.iter_mut().for_each(|role| role.min = 0);
         for (role, min) in &group.min_task_member {
             let role = self.population.names.intern(role);

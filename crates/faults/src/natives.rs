@@ -1,0 +1,178 @@
+//! PodGroups of Kubernetes itself beside those of Volcano (spec/03 §B10): statuses of which only conditions are kept, an
+//! API that is served in another version from now on, and one that is not served at all for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_model::object::{
+    BOUND_IN_PART, GroupCondition, GroupObject, GroupStatus, NATIVE_GROUP, NativeCondition,
+    NativeTopic, NativeTraits, PodObject, SCHEDULED, UNSCHEDULABLE,
+};
+
+use super::Simulation;
+use super::claim_oracle::MAX_BREAK_MS;
+use super::invariant::{Broken, Invariant};
+use super::rng::Rng;
+use super::server_kind::ServerKind;
+
+/// What becomes of them in a simulation.
+#[derive(Clone, Debug)]
+pub(super) struct NativeGroups {
+    rng: Rng,
+    /// Groups by `namespace/name` while the server does not serve them, and until when it does not.
+    hidden: Option<(u64, BTreeMap<String, GroupObject>)>,
+    /// UIDs of those that have said that they were placed.
+    placed: BTreeSet<String>,
+    /// How often the API was served otherwise.
+    pub(super) changes: u32,
+    /// Bindings of pods of such groups.
+    pub(super) binds: u32,
+}
+
+impl NativeGroups {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            hidden: None,
+            placed: BTreeSet::new(),
+            changes: 0,
+            binds: 0,
+        }
+    }
+
+    /// Makes a PodGroup and its pods those of Kubernetes itself, or leaves them as they are: half of all while they
+    /// are served.
+    pub(super) fn mark(&mut self, group: &mut GroupObject, pod: &mut PodObject) {
+        if self.hidden.is_some() || self.rng.percent(50) {
+            return;
+        }
+        group.name = format!("{NATIVE_GROUP}{}", group.name);
+        group.is_native = true;
+        group.status = GroupStatus::of_native(Vec::new());
+        group.native = NativeTraits {
+            goes_whole: self.rng.percent(30),
+            never_preempts: self.rng.percent(20),
+            ..NativeTraits::default()
+        };
+        pod.group = Some(group.name.clone());
+    }
+}
+
+/// Whether a pod names such a group.
+pub(super) fn is_member(pod: &PodObject) -> bool {
+    let name = pod.group.as_deref();
+    name.is_some_and(|name| name.starts_with(NATIVE_GROUP))
+}
+
+/// What the object of such a group keeps of a status.
+pub(super) fn kept(status: &GroupStatus) -> GroupStatus {
+    let condition = |one: NativeCondition| GroupCondition {
+        kind: match (one.topic, one.holds) {
+            (NativeTopic::Placed, true) => SCHEDULED,
+            (NativeTopic::Placed, false) => UNSCHEDULABLE,
+            (NativeTopic::InPart, _) => BOUND_IN_PART,
+        }
+        .to_owned(),
+        status: "True".to_owned(),
+        reason: one.reason.to_owned(),
+        message: one.message,
+        ..GroupCondition::default()
+    };
+    let conditions = status.native_conditions().into_iter().map(condition);
+    GroupStatus::of_native(conditions.collect())
+}
+
+impl Simulation {
+    /// Now and then the server serves these groups in another version, or not at all for a while.
+    pub(super) fn change_native_api(&mut self) {
+        let now_ms = self.server.now_ms();
+        let Some(natives) = &mut self.natives else {
+            return;
+        };
+        if let Some((until_ms, _)) = natives.hidden {
+            if now_ms >= until_ms {
+                self.serve_natives();
+            }
+            return;
+        }
+        match natives.rng.below(100) {
+            0..2 => {
+                natives.changes += 1;
+                let of_it = |(_, group): &(&String, &GroupObject)| group.is_native;
+                let all = self.server.groups.iter().filter(of_it);
+                let all = all.map(|(key, group)| (key.clone(), group.clone()));
+                let all: BTreeMap<String, GroupObject> = all.collect();
+                let for_ms = natives.rng.between(500, 8_000);
+                all.keys().for_each(|key| self.server.remove_group(key));
+                natives.hidden = Some((now_ms + for_ms, all));
+                self.history
+                    .push(format!("native groups are not served for {for_ms} ms"));
+                self.break_native_watches();
+            }
+            2..4 => {
+                natives.changes += 1;
+                self.history
+                    .push("native groups are served in another version".to_owned());
+                self.break_native_watches();
+            }
+            _ => {}
+        }
+    }
+
+    /// The server serves these groups again.
+    pub(super) fn serve_natives(&mut self) {
+        let natives = self.natives.as_mut();
+        let Some((_, groups)) = natives.and_then(|natives| natives.hidden.take()) else {
+            return;
+        };
+        self.history.push("native groups are served".to_owned());
+        self.server.native_groups_came_ms = Some(self.server.now_ms());
+        for group in groups.into_values() {
+            self.server.put_group(group);
+        }
+        self.break_native_watches();
+    }
+
+    /// Everybody has to list them again, each after a while of its own.
+    fn break_native_watches(&mut self) {
+        let now_ms = self.server.now_ms();
+        let Some(natives) = &mut self.natives else {
+            return;
+        };
+        for process in self
+            .slots
+            .iter_mut()
+            .filter_map(|slot| slot.process.as_mut())
+        {
+            let for_ms = natives.rng.between(100, MAX_BREAK_MS);
+            process
+                .watches
+                .break_off(ServerKind::NativeGroup, now_ms, for_ms);
+        }
+    }
+
+    /// Remembers which groups say that they were placed.
+    pub(super) fn note_placed(&mut self) {
+        if let Some(natives) = &mut self.natives {
+            let groups = self.server.groups.values();
+            let placed = groups.filter(|group| group.is_native && group.status.says_placed());
+            natives.placed.extend(placed.map(|group| group.uid.clone()));
+        }
+    }
+
+    /// Who has said that it was placed says so for ever, but while a request that landed late has taken it back.
+    ///
+    /// # Errors
+    /// A group that does not.
+    pub(super) fn check_placed(&self) -> Result<(), Broken> {
+        let Some(natives) = &self.natives else {
+            return Ok(());
+        };
+        for (key, group) in &self.server.groups {
+            if natives.placed.contains(&group.uid) && !group.status.says_placed() {
+                let text = format!("{key} has said that it was placed, and says so no more");
+                return Err(Invariant::Placed.broken(text));
+            }
+        }
+        Ok(())
+    }
+}
