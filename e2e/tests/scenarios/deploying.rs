@@ -137,7 +137,7 @@ fn an_upgrade_and_an_uninstallation_leave_configuration_and_objects_of_users() -
     ensure!(uninstalled.contains("deployment.apps"), "{uninstalled}");
     run(&cluster, "Uninstall", 0)?;
     ensure!(configuration(&cluster)? == configured);
-    for object in ["queue/training", "podgroup/group", "vcjob/job"] {
+    for object in ["queue/training", "pg/group", "vcjob/job"] {
         cluster.kubectl(&["get", object], "")?;
     }
     Ok(())

@@ -88,13 +88,16 @@ fn the_job_of_a_podgroup_is_told(lab: &LabGuard, ui: &Ui) -> Result<()> {
     for words in told {
         ensure!(page.contains(words), "{words}: {page}");
     }
-    // Kubernetes' garbage collector deletes what has an owner that is not there, at a moment of its own.
+    // Kubernetes' garbage collector deletes what has an owner that is not there; so it stays for as long as it is looked at.
+    let mut another = owned(gone, "of-another");
+    another["metadata"]["finalizers"] = json!(["example.com/looked-at"]);
+    lab.rest().create(GROUPS, &another)?;
     let other = eventually(LIMIT, "the page of the other one", || {
-        if lab.rest().get(&format!("{GROUPS}/of-another")).is_err() {
-            lab.rest().create(GROUPS, &owned(gone, "of-another"))?;
-        }
         ui.page("/jobs/default/of-another").map(Some)
-    })?;
+    });
+    let free = json!({"metadata": {"finalizers": null}});
+    lab.rest().patch(&format!("{GROUPS}/of-another"), &free)?;
+    let other = other?;
     ensure!(!other.contains("RestartJob"), "{other}");
     Ok(())
 }

@@ -113,7 +113,7 @@ fn groups_that_run_are_told_that_their_queue_was_deleted() -> Result<()> {
     ensure!(lab.rest().get(&format!("{GROUPS}/runs"))?["spec"]["queue"] == "short-lived");
     lab.delete(&format!("{queues}/short-lived"))?;
     let seen = (&lab, &scheduler);
-    wait_shown(seen, LIMIT, &["podgroup", "runs"], "QueueDeleted")?;
+    wait_shown(seen, LIMIT, &["pg", "runs"], "QueueDeleted")?;
     wait_running(&lab, &scheduler, "runs-", 2)
 }
 
