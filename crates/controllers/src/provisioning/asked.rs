@@ -1,9 +1,10 @@
 //! For which pods room is asked for.
 
 use pumice_api::Job;
+use pumice_api::job::TaskSpec;
 
 use crate::job::{minimum, task_name};
-use crate::runtime::{ObjectCache, TrackedPhase};
+use crate::runtime::{ObjectCache, PodWait, TrackedPhase};
 
 /// Pods of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +33,13 @@ struct TaskTally {
 }
 
 impl PodsToAskFor {
-    /// What a defaulted Job lacks. Nothing while some of the pods that it needs to start wait for something else.
-    pub fn of(job: &Job, cache: &ObjectCache) -> Self {
+    /// What a defaulted Job lacks of pods that wait for this request of this class. Nothing while some of the pods that it
+    /// needs to start wait for something else.
+    pub fn of(job: &Job, request: &str, class: &str, cache: &ObjectCache) -> Self {
         let meta = &job.metadata;
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         let (namespace, name, uid) = (text(&meta.namespace), text(&meta.name), text(&meta.uid));
+        let mut is_undecided = false;
         let mut tallies = vec![TaskTally::default(); job.spec.tasks.len()];
         for pod in cache.pods_of_job(&namespace, &name) {
             let Some(member) = pod.member.as_ref().filter(|one| *one.job_uid == *uid) else {
@@ -51,11 +54,36 @@ impl PodsToAskFor {
             match (is_over, is_placed) {
                 (true, _) => {}
                 (false, true) => tallies[at].placed += 1,
-                (false, false) => tallies[at].lacking += i32::from(member.lacks_node),
+                (false, false) => {
+                    let consumes = member.consumes.as_ref();
+                    let is_for_it =
+                        consumes.is_some_and(|(of, by)| (&**of, &**by) == (request, class));
+                    let lacks = member.wait == PodWait::LacksNode && is_for_it;
+                    tallies[at].lacking += i32::from(lacks);
+                    is_undecided |= member.wait == PodWait::Undecided;
+                }
             }
         }
+        Self::chosen(job, tallies, is_undecided)
+    }
+
+    /// Of what lacks, the pods that are asked for.
+    fn chosen(job: &Job, mut tallies: Vec<TaskTally>, is_undecided: bool) -> Self {
         let placed: i32 = tallies.iter().map(|tally| tally.placed).sum();
         let mut need = job.spec.min_available - placed;
+        let least: i32 = job.spec.tasks.iter().map(minimum).sum();
+        let is_short =
+            |(tally, task): (&TaskTally, &TaskSpec)| minimum(task) - tally.placed > tally.lacking;
+        if need <= 0 && is_undecided {
+            // A request cannot be changed, so it waits until it knows them all.
+            return Self::default();
+        }
+        if need > 0
+            && least <= job.spec.min_available
+            && tallies.iter().zip(&job.spec.tasks).any(is_short)
+        {
+            return Self::default();
+        }
         if need <= 0 {
             tallies
                 .iter_mut()

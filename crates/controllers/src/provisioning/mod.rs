@@ -27,7 +27,7 @@ use crate::job::{defaults, pod_group_name, pod_template, provisioning_class};
 use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
-    Observed, Reconciliation, StandingEvents, WriteOutcome,
+    Observed, PodWait, Reconciliation, StandingEvents, TrackedPod, WriteOutcome,
 };
 use asked::{AskedSet, PodsToAskFor};
 use verdict::AutoscalerVerdict;
@@ -75,7 +75,7 @@ impl ProvisioningController {
     fn look(&self, look: &ProvisioningLook<'_>) -> Reconciliation {
         let namespace = look.job.metadata.namespace.as_deref().unwrap_or_default();
         let there = look.cache.provisioning_request(namespace, &look.name);
-        let asked = PodsToAskFor::of(look.job, look.cache);
+        let asked = PodsToAskFor::of(look.job, &look.name, look.class, look.cache);
         match there {
             Some(request) if !is_of(request, look.job) => {
                 let text = format!(
@@ -90,7 +90,9 @@ impl ProvisioningController {
                 let text = "the API server has no ProvisioningRequest of autoscaling.x-k8s.io/v1, so no nodes are \
                             bought for this Job: install the definition of Cluster Autoscaler, or make the Job without \
                             annotation pumice.sh/provisioning-class";
-                look.says(true, text.to_owned())
+                let found = look.says(true, text.to_owned());
+                let again_at = look.now.checked_add(PAUSE).ok();
+                Reconciliation { again_at, ..found }
             }
             None if asked.sets().len() > MAX_SETS => {
                 let text = format!(
@@ -166,7 +168,7 @@ impl ProvisioningLook<'_> {
             at.unwrap_or(Timestamp::MAX)
         });
         let lacks = !asked.is_empty();
-        let mut found = match verdict.words(request, again_at.filter(|_| lacks)) {
+        let mut found = match verdict.words(request, again_at.filter(|_| lacks), lacks) {
             Some((warning, text)) => self.says(warning, text),
             None => Reconciliation::nothing(),
         };
@@ -177,6 +179,30 @@ impl ProvisioningLook<'_> {
             found.again_at = again_at;
         }
         found
+    }
+
+    /// The Job names no class any more: pods that were made before wait for a request all the same.
+    fn of_nobody(&self) -> Reconciliation {
+        let reference = reference(self.job);
+        let waits = |pod: &TrackedPod| {
+            let member = pod.member.as_ref();
+            let consumes = member.and_then(|member| member.consumes.as_ref());
+            !pod.is_bound && consumes.is_some_and(|(request, _)| **request == *self.name)
+        };
+        let mut pods = self
+            .cache
+            .pods_of_job(&reference.namespace, &reference.name);
+        match pods.any(waits) {
+            true => {
+                let text = format!(
+                    "its pods wait for ProvisioningRequest {}, which nobody makes without annotation \
+                     pumice.sh/provisioning-class: write it again, or delete the pods",
+                    self.name
+                );
+                self.says(true, text)
+            }
+            false => Reconciliation::nothing(),
+        }
     }
 
     fn says(&self, warning: bool, message: String) -> Reconciliation {
@@ -218,7 +244,11 @@ impl Controller for ProvisioningController {
             }
             _ => None,
         };
-        if let (Some(before), None) = (change.before, change.after) {
+        let has_templates = matches!(
+            change.of.kind,
+            ManagedKind::Job | ManagedKind::ProvisioningRequest
+        );
+        if let (Some(before), None, true) = (change.before, change.after, has_templates) {
             // Templates are written again for the next request: somebody may have deleted them.
             let owner = request_of(before).and_then(job_of);
             let job = owner.map_or(before.uid(), |owner| &owner.uid);
@@ -239,9 +269,21 @@ impl Controller for ProvisioningController {
         let Some(job) = cache.job(&of.namespace, &of.name) else {
             return Reconciliation::nothing();
         };
-        let is_final = JobPhase::read(&job.status.state.phase).is_final();
-        if is_final || job.metadata.deletion_timestamp.is_some() {
+        if job.metadata.deletion_timestamp.is_some() {
             return Reconciliation::nothing();
+        }
+        let phase = JobPhase::read(&job.status.state.phase);
+        let is_stopped = matches!(
+            phase,
+            JobPhase::Aborting | JobPhase::Aborted | JobPhase::Terminating
+        );
+        if phase.is_final() || is_stopped {
+            let request = cache.provisioning_request(&of.namespace, &pod_group_name(job));
+            let open = request.filter(|request| is_of(request, job) && is_open(request));
+            return Reconciliation {
+                writes: open.map(deleted).into_iter().collect(),
+                ..Reconciliation::nothing()
+            };
         }
         let mut whole = job.clone();
         defaults(&mut whole);
@@ -262,7 +304,7 @@ impl Controller for ProvisioningController {
                 );
                 look("").says(true, text)
             }
-            Ok(None) => Reconciliation::nothing(),
+            Ok(None) => look("").of_nobody(),
         };
         found.events = self.standing.news(uid(&whole), found.events);
         found
@@ -300,11 +342,11 @@ impl Controller for ProvisioningController {
     }
 }
 
-/// Name of the Job that a pod belongs to, and whether the pod lacks a node.
-fn lack_of(object: &Observed) -> Option<(&str, bool)> {
+/// Name of the Job that a pod belongs to, what the pod waits for, and whether it has a node.
+fn lack_of(object: &Observed) -> Option<(&str, (PodWait, bool))> {
     let pod = object.as_pod()?;
     let member = pod.member.as_ref()?;
-    Some((&*member.job, member.lacks_node && !pod.is_bound))
+    Some((&*member.job, (member.wait, pod.is_bound)))
 }
 
 fn request_of(object: &Observed) -> Option<&ProvisioningRequest> {
@@ -322,6 +364,13 @@ fn reference(job: &Job) -> ManagedRef {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     let meta = &job.metadata;
     ManagedRef::new(ManagedKind::Job, &text(&meta.namespace), &text(&meta.name))
+}
+
+/// Nodes may still be bought for a request.
+fn is_open(request: &ProvisioningRequest) -> bool {
+    let verdict = AutoscalerVerdict::of(request);
+    let is_settled = verdict.over_since.is_some() || verdict.is_provisioned;
+    !is_settled && request.metadata.deletion_timestamp.is_none()
 }
 
 /// The Job that controls a request.

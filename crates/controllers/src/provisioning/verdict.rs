@@ -12,6 +12,8 @@ const ENDS: [&str; 3] = ["Failed", "CapacityRevoked", "BookingExpired"];
 pub struct AutoscalerVerdict {
     /// Since when it is over: it has failed, or what was booked is not kept any more.
     pub over_since: Option<Timestamp>,
+    /// The room is there.
+    pub is_provisioned: bool,
 }
 
 fn holding<'a>(request: &'a ProvisioningRequest, name: &str) -> Option<&'a Condition> {
@@ -25,6 +27,7 @@ impl AutoscalerVerdict {
         let ends = ENDS.iter().filter_map(|name| holding(request, name));
         Self {
             over_since: ends.map(|end| end.last_transition_time.0).min(),
+            is_provisioned: holding(request, "Provisioned").is_some(),
         }
     }
 
@@ -33,6 +36,7 @@ impl AutoscalerVerdict {
         self,
         request: &ProvisioningRequest,
         again_at: Option<Timestamp>,
+        lacks: bool,
     ) -> Option<(bool, String)> {
         let name = request.metadata.name.as_deref().unwrap_or_default();
         let told = |condition: &Condition| match condition.message.as_str() {
@@ -53,7 +57,14 @@ impl AutoscalerVerdict {
             return Some((is_bad, text));
         }
         if let Some(found) = holding(request, "Provisioned") {
-            let text = format!("ProvisioningRequest {name} has its room: {}", told(found));
+            let others = match lacks {
+                true => "; for pods that lack nodes beside it room is asked for when it is over",
+                false => "",
+            };
+            let text = format!(
+                "ProvisioningRequest {name} has its room: {}{others}",
+                told(found)
+            );
             return Some((false, text));
         }
         let mut conditions = request.status.conditions.iter();

@@ -40,7 +40,8 @@ pub use gated_pod::GatedPod;
 pub use kind::{KindPath, ManagedKind, ManagedRef};
 pub use manager::{Manager, ManagerInput, ManagerOutput, WriteId};
 pub use observed::{
-    JobMember, LonePod, Observed, TrackedPhase, TrackedPod, TrackedPriorityClass, TrackedWorkload,
+    JobMember, LonePod, Observed, PodWait, TrackedPhase, TrackedPod, TrackedPriorityClass,
+    TrackedWorkload,
 };
 pub use probe::{HttpQuestion, PodProbe, ProbeId, ProbeOutcome};
 pub use standing::StandingEvents;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::Metadata;
-use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 use pumice_api::{
     Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, ProvisioningRequest, Queue,
@@ -134,6 +134,18 @@ impl TrackedPhase {
     }
 }
 
+/// What a scheduler says of a pod that has no node (condition `PodScheduled`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PodWait {
+    /// Nothing yet.
+    #[default]
+    Undecided,
+    /// More nodes may help (`Unschedulable`), and it is to have no node that is there.
+    LacksNode,
+    /// It waits for something else, or does not wait.
+    Otherwise,
+}
+
 /// Place of a pod in a Job (spec/03 C3.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobMember {
@@ -151,8 +163,10 @@ pub struct JobMember {
     pub version: i32,
     /// Marked to be deleted by the controller (`volcano.sh/controller-out-of-sync`).
     pub is_marked: bool,
-    /// Condition `PodScheduled` says `Unschedulable`: the scheduler lacks nodes for the pod.
-    pub lacks_node: bool,
+    /// What the scheduler says of a pod without node.
+    pub wait: PodWait,
+    /// Name and class of the ProvisioningRequest that the pod waits for.
+    pub consumes: Option<(Box<str>, Box<str>)>,
 }
 
 /// What a pod asks for that names no PodGroup (spec/03 C1).
@@ -232,22 +246,36 @@ impl JobMember {
             partition: number(labels, keys::PARTITION_ID),
             version: number(annotations, keys::JOB_VERSION).unwrap_or(0),
             is_marked: annotations.contains_key(keys::OUT_OF_SYNC),
-            lacks_node: lacks_node(pod),
+            wait: PodWait::read(pod),
+            consumes: annotations.get(keys::CONSUMED_REQUEST).map(|request| {
+                let class = text(annotations.get(keys::CONSUMED_CLASS));
+                (request.as_str().into(), class)
+            }),
         })
     }
 }
 
-fn lacks_node(pod: &Pod) -> bool {
-    let status = pod.status.as_ref();
-    let mut conditions = status
-        .and_then(|s| s.conditions.as_ref())
-        .into_iter()
-        .flatten();
-    let scheduled = conditions.find(|one| one.type_ == "PodScheduled");
-    let says = |one: &PodCondition| {
-        one.status == "False" && one.reason.as_deref() == Some("Unschedulable")
-    };
-    scheduled.is_some_and(says)
+impl PodWait {
+    fn read(pod: &Pod) -> Self {
+        let Some(status) = pod.status.as_ref() else {
+            return Self::Undecided;
+        };
+        let mut conditions = status.conditions.iter().flatten();
+        let Some(told) = conditions.find(|one| one.type_ == "PodScheduled") else {
+            return Self::Undecided;
+        };
+        let lacks = told.status == "False" && told.reason.as_deref() == Some("Unschedulable");
+        // Room that others leave is its own soon.
+        match lacks
+            && status
+                .nominated_node_name
+                .as_deref()
+                .is_none_or(str::is_empty)
+        {
+            true => Self::LacksNode,
+            false => Self::Otherwise,
+        }
+    }
 }
 
 impl LonePod {

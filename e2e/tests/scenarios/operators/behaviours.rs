@@ -30,7 +30,10 @@ pub(super) fn runs_without_podgroups(mut job: StandIn, mut pool: NodePool) -> Re
     pool.add(job.size())?;
     pool.make_queue(ENOUGH)?;
     all_run(&mut job)?;
-    let groups = job.named_groups()?;
+    // Each is written on its pod by the controllers, whenever they come to it.
+    let groups = eventually(LIMIT, "each pod names its PodGroup", || {
+        job.named_groups().map(Some)
+    })?;
     let are_made = groups.keys().all(|name| name.starts_with(OF_CONTROLLER));
     ensure!(
         are_made && groups.values().all(|least| *least == 1),

@@ -162,8 +162,9 @@ fn room_for_a_gang_is_asked_for_at_once_when_nodes_are_what_it_lacks() {
     assert_eq!(told(&world), asks);
     autoscaler(&mut world, "Provisioned", "nodes are there");
     let has = format!("ProvisioningRequest {name} has its room: nodes are there");
-    assert_eq!(told(&world), has);
+    assert!(told(&world).starts_with(&has), "{}", told(&world));
     bind(&mut world, &ALL);
+    assert_eq!(told(&world), has);
     world.pass_seconds(3_600);
     assert!(request(&world).is_some(), "it stays with its Job");
     let writes = world.server.log.iter();
@@ -207,6 +208,52 @@ fn what_a_gang_needs_to_start_comes_first_and_then_the_others() {
     autoscaler(&mut world, "BookingExpired", "");
     world.pass_seconds(301);
     assert_eq!(sets(&world), [("ps".to_owned(), 1)]);
+}
+
+#[test]
+fn pods_that_were_made_without_the_annotation_are_not_asked_for_and_those_that_lost_it_are_told() {
+    let mut world = world(json!(""), 3);
+    let of = world.server.names(ManagedKind::Job).remove(0);
+    let write = |world: &mut World, class: Value| {
+        world.server.edit(&of, |job| {
+            job["metadata"]["annotations"] = json!({"pumice.sh/provisioning-class": class});
+        });
+        world.settle();
+    };
+    write(&mut world, json!(CLASS));
+    says(&mut world, &ALL, "Unschedulable");
+    assert!(request(&world).is_none(), "nodes are bought for each");
+    let mut world = self::world(json!(CLASS), 3);
+    world
+        .server
+        .edit(&of, |job| job["metadata"]["annotations"] = json!({}));
+    says(&mut world, &ALL, "Unschedulable");
+    assert!(request(&world).is_none());
+    let words = "! its pods wait for ProvisioningRequest train-";
+    assert!(told(&world).starts_with(words), "{}", told(&world));
+}
+
+#[test]
+fn the_rest_of_a_job_that_runs_is_asked_for_when_all_is_known_of_it() {
+    let mut world = world(json!(CLASS), 1);
+    bind(&mut world, &ALL[..1]);
+    says(&mut world, &ALL[1..2], "Unschedulable");
+    assert!(request(&world).is_none(), "of one nothing is known");
+    says(&mut world, &ALL[2..], "Unschedulable");
+    assert_eq!(sets(&world), [("worker".to_owned(), 2)]);
+}
+
+#[test]
+fn nothing_is_bought_for_a_job_that_was_stopped() {
+    let mut world = world(json!(CLASS), 3);
+    says(&mut world, &ALL, "Unschedulable");
+    assert!(request(&world).is_some());
+    let of = world.server.names(ManagedKind::Job).remove(0);
+    world.server.edit(&of, |job| {
+        job["status"]["state"]["phase"] = json!("Aborted")
+    });
+    world.settle();
+    assert!(request(&world).is_none());
 }
 
 #[test]
