@@ -86,7 +86,7 @@ impl Simulation {
         }
         self.change_network();
         self.change_devices();
-        self.change_native_api();
+        crate::natives::change_native_api(self);
         match self.chance.below(100) {
             0..12 => self.new_gang(),
             12..15 => self.new_bare_pod(),

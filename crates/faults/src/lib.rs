@@ -445,7 +445,7 @@ impl Simulation {
     /// What must hold after every step.
     fn check(&mut self) -> Result<(), Broken> {
         claim_oracle::check_devices(&self.server)?;
-        self.note_placed();
+        natives::note_placed(self);
         for process in self.processes() {
             oracle::check_process(process, &self.server)?;
         }
@@ -484,7 +484,7 @@ impl Simulation {
     /// An invariant is broken.
     pub fn settle(&mut self) -> Result<(), Box<BrokenInvariant>> {
         self.history.push("faults end".to_owned());
-        self.serve_natives();
+        natives::serve_natives(self);
         let now_ms = self.server.now_ms();
         self.network.chances = [0; 3];
         self.network.slowness_ms = 0;
@@ -511,7 +511,7 @@ impl Simulation {
     }
 
     fn check_settled(&mut self, handed_in: Option<u64>) -> Result<(), Broken> {
-        self.check_placed()?;
+        natives::check_placed(self)?;
         for (key, group) in &self.server.groups {
             let bound = bound_members(&self.server, key);
             let record = self.gang_records.get(key).copied().unwrap_or_default();

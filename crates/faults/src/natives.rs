@@ -81,98 +81,101 @@ pub(super) fn kept(status: &GroupStatus) -> GroupStatus {
     GroupStatus::of_native(conditions.collect())
 }
 
-impl Simulation {
-    /// Now and then the server serves these groups in another version, or not at all for a while.
-    pub(super) fn change_native_api(&mut self) {
-        let now_ms = self.server.now_ms();
-        let Some(natives) = &mut self.natives else {
-            return;
-        };
-        if let Some((until_ms, _)) = natives.hidden {
-            if now_ms >= until_ms {
-                self.serve_natives();
-            }
-            return;
+/// Now and then the server serves these groups in another version, or not at all for a while.
+pub(super) fn change_native_api(simulation: &mut Simulation) {
+    let now_ms = simulation.server.now_ms();
+    let Some(natives) = &mut simulation.natives else {
+        return;
+    };
+    if let Some((until_ms, _)) = natives.hidden {
+        if now_ms >= until_ms {
+            serve_natives(simulation);
         }
-        match natives.rng.below(100) {
-            0..2 => {
-                natives.changes += 1;
-                let of_it = |(_, group): &(&String, &GroupObject)| group.is_native;
-                let all = self.server.groups.iter().filter(of_it);
-                let all = all.map(|(key, group)| (key.clone(), group.clone()));
-                let all: BTreeMap<String, GroupObject> = all.collect();
-                let for_ms = natives.rng.between(500, 8_000);
-                all.keys().for_each(|key| self.server.remove_group(key));
-                natives.hidden = Some((now_ms + for_ms, all));
-                self.history
-                    .push(format!("native groups are not served for {for_ms} ms"));
-                self.break_native_watches();
-            }
-            2..4 => {
-                natives.changes += 1;
-                self.history
-                    .push("native groups are served in another version".to_owned());
-                self.break_native_watches();
-            }
-            _ => {}
-        }
+        return;
     }
+    match natives.rng.below(100) {
+        0..2 => {
+            natives.changes += 1;
+            let of_it = |(_, group): &(&String, &GroupObject)| group.is_native;
+            let all = simulation.server.groups.iter().filter(of_it);
+            let all = all.map(|(key, group)| (key.clone(), group.clone()));
+            let all: BTreeMap<String, GroupObject> = all.collect();
+            let for_ms = natives.rng.between(500, 8_000);
+            all.keys()
+                .for_each(|key| simulation.server.remove_group(key));
+            natives.hidden = Some((now_ms + for_ms, all));
+            simulation
+                .history
+                .push(format!("native groups are not served for {for_ms} ms"));
+            break_native_watches(simulation);
+        }
+        2..4 => {
+            natives.changes += 1;
+            simulation
+                .history
+                .push("native groups are served in another version".to_owned());
+            break_native_watches(simulation);
+        }
+        _ => {}
+    }
+}
 
-    /// The server serves these groups again.
-    pub(super) fn serve_natives(&mut self) {
-        let natives = self.natives.as_mut();
-        let Some((_, groups)) = natives.and_then(|natives| natives.hidden.take()) else {
-            return;
-        };
-        self.history.push("native groups are served".to_owned());
-        self.server.native_groups_came_ms = Some(self.server.now_ms());
-        for group in groups.into_values() {
-            self.server.put_group(group);
-        }
-        self.break_native_watches();
+/// The server serves these groups again.
+pub(super) fn serve_natives(simulation: &mut Simulation) {
+    let natives = simulation.natives.as_mut();
+    let Some((_, groups)) = natives.and_then(|natives| natives.hidden.take()) else {
+        return;
+    };
+    simulation
+        .history
+        .push("native groups are served".to_owned());
+    simulation.server.native_groups_came_ms = Some(simulation.server.now_ms());
+    for group in groups.into_values() {
+        simulation.server.put_group(group);
     }
+    break_native_watches(simulation);
+}
 
-    /// Everybody has to list them again, each after a while of its own.
-    fn break_native_watches(&mut self) {
-        let now_ms = self.server.now_ms();
-        let Some(natives) = &mut self.natives else {
-            return;
-        };
-        for process in self
-            .slots
-            .iter_mut()
-            .filter_map(|slot| slot.process.as_mut())
-        {
-            let for_ms = natives.rng.between(100, MAX_BREAK_MS);
-            process
-                .watches
-                .break_off(ServerKind::NativeGroup, now_ms, for_ms);
-        }
+/// Everybody has to list them again, each after a while of its own.
+fn break_native_watches(simulation: &mut Simulation) {
+    let now_ms = simulation.server.now_ms();
+    let Some(natives) = &mut simulation.natives else {
+        return;
+    };
+    for process in simulation
+        .slots
+        .iter_mut()
+        .filter_map(|slot| slot.process.as_mut())
+    {
+        let for_ms = natives.rng.between(100, MAX_BREAK_MS);
+        process
+            .watches
+            .break_off(ServerKind::NativeGroup, now_ms, for_ms);
     }
+}
 
-    /// Remembers which groups say that they were placed.
-    pub(super) fn note_placed(&mut self) {
-        if let Some(natives) = &mut self.natives {
-            let groups = self.server.groups.values();
-            let placed = groups.filter(|group| group.is_native && group.status.says_placed());
-            natives.placed.extend(placed.map(|group| group.uid.clone()));
-        }
+/// Remembers which groups say that they were placed.
+pub(super) fn note_placed(simulation: &mut Simulation) {
+    if let Some(natives) = &mut simulation.natives {
+        let groups = simulation.server.groups.values();
+        let placed = groups.filter(|group| group.is_native && group.status.says_placed());
+        natives.placed.extend(placed.map(|group| group.uid.clone()));
     }
+}
 
-    /// Who has said that it was placed says so for ever, but while a request that landed late has taken it back.
-    ///
-    /// # Errors
-    /// A group that does not.
-    pub(super) fn check_placed(&self) -> Result<(), Broken> {
-        let Some(natives) = &self.natives else {
-            return Ok(());
-        };
-        for (key, group) in &self.server.groups {
-            if natives.placed.contains(&group.uid) && !group.status.says_placed() {
-                let text = format!("{key} has said that it was placed, and says so no more");
-                return Err(Invariant::Placed.broken(text));
-            }
+/// Who has said that it was placed says so for ever, but while a request that landed late has taken it back.
+///
+/// # Errors
+/// A group that does not.
+pub(super) fn check_placed(simulation: &Simulation) -> Result<(), Broken> {
+    let Some(natives) = &simulation.natives else {
+        return Ok(());
+    };
+    for (key, group) in &simulation.server.groups {
+        if natives.placed.contains(&group.uid) && !group.status.says_placed() {
+            let text = format!("{key} has said that it was placed, and says so no more");
+            return Err(Invariant::Placed.broken(text));
         }
-        Ok(())
     }
+    Ok(())
 }

@@ -67,7 +67,7 @@ impl PodsToAskFor {
         Self::chosen(job, tallies, is_undecided)
     }
 
-    /// Of what lacks, the pods that are asked for.
+    /// Pods to ask for, by what each task lacks.
     fn chosen(job: &Job, mut tallies: Vec<TaskTally>, is_undecided: bool) -> Self {
         let placed: i32 = tallies.iter().map(|tally| tally.placed).sum();
         let mut need = job.spec.min_available - placed;
