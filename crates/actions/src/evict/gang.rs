@@ -15,9 +15,7 @@ use super::cost::{Cost, VictimRank};
 use super::foreign_pods::foreign_pods;
 use super::over::{are_left_alone, is_idle_somewhere};
 use super::seniority::Seniority;
-use super::turn::{
-    EvictionKind, StarvingJobs, commit_plan, is_served, keep_places, still_has_room,
-};
+use super::turn::{EvictionKind, StarvingJobs, commit_plan, is_served, keep_places, turns};
 use super::victim_sets::Beneficiary;
 use crate::attempt::Attempt;
 use crate::domains;
@@ -56,15 +54,9 @@ pub fn gang_turns(
     jobs: &mut StarvingJobs,
     queue: QueueIx,
 ) {
-    while let Some(job) = jobs.next_job(queue) {
-        if session.work.is_full() {
-            session.postpone(job);
-        } else if !still_has_room(session, job)
-            || gang_turn(session, kernel, what, allow_whole, queue, job)
-        {
-            jobs.got_something(session, job);
-        }
-    }
+    turns(session, jobs, queue, |session, job| {
+        gang_turn(session, kernel, what, allow_whole, queue, job)
+    });
 }
 
 /// One turn of a job: all of its pods that wait are placed, after evictions if need be, or none; whether

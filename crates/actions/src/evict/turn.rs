@@ -145,23 +145,32 @@ pub fn queue_turn(
     jobs: &mut StarvingJobs,
     queue: QueueIx,
 ) -> Vec<JobIx> {
+    turns(session, jobs, queue, |session, job| {
+        turn(session, kernel, search, what, queue, job)
+    })
+}
+
+/// Each job of a queue has its turn, which says whether it got something; those that had one.
+pub(super) fn turns<'s>(
+    session: &mut Session<'s>,
+    jobs: &mut StarvingJobs,
+    queue: QueueIx,
+    mut turn: impl FnMut(&mut Session<'s>, JobIx) -> bool,
+) -> Vec<JobIx> {
     let mut had_turns = Vec::new();
     while let Some(job) = jobs.next_job(queue) {
         if session.work.is_full() {
             session.postpone(job);
             continue;
         }
-        if !still_has_room(session, job) || turn(session, kernel, search, what, queue, job) {
+        // Somebody of the same user may have got something meanwhile.
+        let has_room = job_room(session.plugins, session.state, job).is_ok();
+        if !has_room || turn(session, job) {
             jobs.got_something(session, job);
         }
         had_turns.push(job);
     }
     had_turns
-}
-
-/// Whether its user may have more when a job has its turn: another job of the same user may have got something meanwhile.
-pub(super) fn still_has_room(session: &Session, job: JobIx) -> bool {
-    job_room(session.plugins, session.state, job).is_ok()
 }
 
 /// Whether others may be evicted for a job (spec/07 §2.1).

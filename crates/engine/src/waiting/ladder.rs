@@ -133,8 +133,7 @@ impl<'a> WaitingPods<'a> {
     /// Why one of them waits.
     pub fn waiting(&self, task: TaskIx) -> Option<Waiting<'a>> {
         let unplaced = self.unplaced.get(&task).copied();
-        let known = &self.known;
-        known.waiting_in(self.job, task, self.note, unplaced)
+        self.known.waiting_in(self.job, task, self.note, unplaced)
     }
 
     /// The fingerprint of what that pod is told.

@@ -160,6 +160,9 @@ pub(crate) fn hindrance(known: &Knowledge<'_>, job: JobIx) -> Option<&'static st
     if needed < 2 || !known.plugins.has_gangs() || record.tasks.len() < needed {
         return None;
     }
+    if record.count(TaskStatus::Pending) + record.waiting() == 0 {
+        return None;
+    }
     let waits = |ix: &TaskIx| {
         let status = known.state.task(*ix).status;
         matches!(status, TaskStatus::Pending | TaskStatus::Pipelined)
