@@ -30,7 +30,7 @@ const BY_CAPABILITY: &str = "actions: \"enqueue, allocate, backfill\"\n\
     tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
     {name: capacity, enableHierarchy: true}, {name: nodeorder}]}]\n";
 
-fn by_capability() -> Result<Setup> {
+pub(crate) fn by_capability() -> Result<Setup> {
     let conf = scratch("autoscaling")?.join("volcano-scheduler.conf");
     std::fs::write(&conf, BY_CAPABILITY)?;
     Ok(Setup {
@@ -39,7 +39,7 @@ fn by_capability() -> Result<Setup> {
     })
 }
 
-fn create_queue(lab: &LabGuard, name: &str, cores: &str) -> Result<()> {
+pub(crate) fn create_queue(lab: &LabGuard, name: &str, cores: &str) -> Result<()> {
     let queue = json!({
         "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
         "metadata": {"name": name},

@@ -204,7 +204,7 @@ fn command(lab: &LabGuard, name: &str, action: &str) -> Result<()> {
 }
 
 /// Messages of the events of an object in `default`, with their reasons.
-fn events(lab: &LabGuard, name: &str) -> Result<Vec<String>> {
+pub(crate) fn events(lab: &LabGuard, name: &str) -> Result<Vec<String>> {
     let path =
         format!("/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D{name}");
     let text = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();

@@ -3,17 +3,15 @@
 use anyhow::{Context, Result, ensure};
 use http::Method;
 use pumice_e2e::{
-    Controllers, Lab, LabGuard, NodeShape, Scheduler, Setup, create_nodes, eventually, scratch,
+    Controllers, Lab, LabGuard, NodeShape, Scheduler, Setup, create_nodes, eventually,
 };
 use serde_json::{Value, json};
 
-use crate::controllers::job;
+use crate::autoscaling::{by_capability, create_queue};
+use crate::controllers::{JOBS, events, job};
 use crate::{LIMIT, LONG, PODS, QUIET, wait_bound};
 
-const JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
-const QUEUES: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
 const REQUESTS: &str = "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests";
-const EVENTS: &str = "/api/v1/namespaces/default/events";
 const CLASS: &str = "best-effort-atomic-scale-up.autoscaling.x-k8s.io";
 
 /// The fields of a ProvisioningRequest, with what an API server that has Cluster Autoscaler's definition refuses of them.
@@ -72,11 +70,6 @@ spec:
               provisioningClassDetails: {type: object, additionalProperties: {type: string}}
 ";
 
-/// Jobs are admitted by what their queue may have, and not by what the cluster has.
-const BY_CAPABILITY: &str = "actions: \"enqueue, allocate, backfill\"\n\
-    tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, \
-    {name: capacity, enableHierarchy: true}, {name: nodeorder}]}]\n";
-
 /// A Job of pods of four cores in a queue that asks by this class.
 fn asking(name: &str, queue: &str, class: &str) -> Value {
     let mut job = job(name, 3);
@@ -89,14 +82,10 @@ fn asking(name: &str, queue: &str, class: &str) -> Value {
 
 /// Whether the Job was told something by an event.
 fn is_told(lab: &LabGuard, job: &str, words: &str) -> Result<Option<()>> {
-    let events = lab.rest().list(EVENTS)?;
-    let says = |event: &Value| {
-        let message = event["message"].as_str().unwrap_or_default();
-        event["involvedObject"]["name"] == job
-            && event["reason"] == "Provisioning"
-            && message.contains(words)
-    };
-    Ok(events.iter().any(says).then_some(()))
+    let events = events(lab, job)?;
+    let mut told = events.iter();
+    let is_told = told.any(|line| line.starts_with("Provisioning: ") && line.contains(words));
+    Ok(is_told.then_some(()))
 }
 
 /// The autoscaler says something of a request.
@@ -146,21 +135,10 @@ fn a_gang_gets_its_nodes_by_one_request_and_what_a_queue_holds_back_asks_for_non
     let lab = Lab::take()?;
     lab.cluster().apply(DEFINITION)?;
     lab.nodes(1, "1", "4Gi")?;
-    for (name, cores) in [("default", "100"), ("small", "8")] {
-        let queue = json!({
-            "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name},
-            "spec": {"weight": 1, "capability": {"cpu": cores}},
-        });
-        lab.rest().create(QUEUES, &queue)?;
-    }
-    let conf = scratch("provisioning")?.join("volcano-scheduler.conf");
-    std::fs::write(&conf, BY_CAPABILITY)?;
+    create_queue(&lab, "default", "100")?;
+    create_queue(&lab, "small", "8")?;
     let controllers = Controllers::start(lab.cluster(), &Setup::default())?;
-    let setup = Setup {
-        conf: Some(conf),
-        ..Setup::default()
-    };
-    let scheduler = Scheduler::start(lab.cluster(), &setup)?;
+    let scheduler = Scheduler::start(lab.cluster(), &by_capability()?)?;
     for job in [
         asking("train", "default", CLASS),
         asking("held", "small", CLASS),

@@ -1,10 +1,10 @@
 //! For which pods room is asked for.
 
 use pumice_api::Job;
-use pumice_api::job::TaskSpec;
 
+use super::ProvisioningLook;
 use crate::job::{minimum, task_name};
-use crate::runtime::{ObjectCache, PodWait, TrackedPhase};
+use crate::runtime::{PodWait, TrackedPhase};
 
 /// Pods of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +35,12 @@ struct TaskTally {
 impl PodsToAskFor {
     /// What a defaulted Job lacks of pods that wait for this request of this class. Nothing while some of the pods that it
     /// needs to start wait for something else.
-    pub fn of(job: &Job, request: &str, class: &str, cache: &ObjectCache) -> Self {
-        let meta = &job.metadata;
-        let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        let (namespace, name, uid) = (text(&meta.namespace), text(&meta.name), text(&meta.uid));
+    pub fn of(look: &ProvisioningLook<'_>) -> Self {
+        let (job, uid) = (look.job, super::uid(look.job));
+        let wanted = (look.name.as_str(), look.class);
         let mut is_undecided = false;
         let mut tallies = vec![TaskTally::default(); job.spec.tasks.len()];
-        for pod in cache.pods_of_job(&namespace, &name) {
+        for pod in look.cache.pods_of_job(&look.of.namespace, &look.of.name) {
             let Some(member) = pod.member.as_ref().filter(|one| *one.job_uid == *uid) else {
                 continue;
             };
@@ -56,8 +55,7 @@ impl PodsToAskFor {
                 (false, true) => tallies[at].placed += 1,
                 (false, false) => {
                     let consumes = member.consumes.as_ref();
-                    let is_for_it =
-                        consumes.is_some_and(|(of, by)| (&**of, &**by) == (request, class));
+                    let is_for_it = consumes.is_some_and(|(of, by)| (&**of, &**by) == wanted);
                     let lacks = member.wait == PodWait::LacksNode && is_for_it;
                     tallies[at].lacking += i32::from(lacks);
                     is_undecided |= member.wait == PodWait::Undecided;
@@ -70,42 +68,22 @@ impl PodsToAskFor {
     /// Pods to ask for, by what each task lacks.
     fn chosen(job: &Job, mut tallies: Vec<TaskTally>, is_undecided: bool) -> Self {
         let placed: i32 = tallies.iter().map(|tally| tally.placed).sum();
-        let mut need = job.spec.min_available - placed;
-        let least: i32 = job.spec.tasks.iter().map(minimum).sum();
-        let is_short =
-            |(tally, task): (&TaskTally, &TaskSpec)| minimum(task) - tally.placed > tally.lacking;
-        if need <= 0 && is_undecided {
-            // A request cannot be changed, so it waits until it knows them all.
+        let need = job.spec.min_available - placed;
+        let is_enough = match need > 0 {
+            true => choose_to_start(job, &mut tallies, need),
+            false => {
+                for tally in &mut tallies {
+                    tally.asked = tally.lacking;
+                }
+                // A request cannot be changed, so it waits until it knows them all.
+                !is_undecided
+            }
+        };
+        if !is_enough {
             return Self::default();
         }
-        if need > 0
-            && least <= job.spec.min_available
-            && tallies.iter().zip(&job.spec.tasks).any(is_short)
-        {
-            return Self::default();
-        }
-        if need <= 0 {
-            tallies
-                .iter_mut()
-                .for_each(|tally| tally.asked = tally.lacking);
-        } else {
-            for (tally, task) in tallies.iter_mut().zip(&job.spec.tasks) {
-                tally.asked = (minimum(task) - tally.placed).clamp(0, tally.lacking);
-                need -= tally.asked;
-            }
-            for tally in &mut tallies {
-                let more = need.clamp(0, tally.lacking - tally.asked);
-                tally.asked += more;
-                need -= more;
-            }
-            if need > 0 {
-                return Self::default();
-            }
-        }
-        let sets = tallies
-            .iter()
-            .enumerate()
-            .filter(|(_, tally)| tally.asked > 0);
+        let sets = tallies.iter().enumerate();
+        let sets = sets.filter(|(_, tally)| tally.asked > 0);
         let set = |(task, tally): (usize, &TaskTally)| AskedSet {
             task,
             count: tally.asked,
@@ -132,4 +110,25 @@ impl PodsToAskFor {
             "asks for room for {pods} pods at once, by ProvisioningRequest {request} of class {class}"
         )
     }
+}
+
+/// Chooses what a Job lacks to start: so many pods, with those that its tasks lack of their minimums. Whether there are as
+/// many.
+fn choose_to_start(job: &Job, tallies: &mut [TaskTally], mut need: i32) -> bool {
+    let least: i32 = job.spec.tasks.iter().map(minimum).sum();
+    let has_minimums = least <= job.spec.min_available;
+    for (tally, task) in tallies.iter_mut().zip(&job.spec.tasks) {
+        let short = minimum(task) - tally.placed;
+        if has_minimums && short > tally.lacking {
+            return false;
+        }
+        tally.asked = short.clamp(0, tally.lacking);
+        need -= tally.asked;
+    }
+    for tally in tallies {
+        let more = need.clamp(0, tally.lacking - tally.asked);
+        tally.asked += more;
+        need -= more;
+    }
+    need <= 0
 }

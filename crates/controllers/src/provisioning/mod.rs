@@ -14,13 +14,14 @@
 
 mod asked;
 mod verdict;
+mod writes;
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::PodTemplate;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::{Job, ProvisioningRequest, keys};
-use serde_json::{Value, json};
 
 use crate::job::phase::JobPhase;
 use crate::job::{defaults, pod_group_name, pod_template, provisioning_class};
@@ -29,14 +30,11 @@ use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
     Observed, PodWait, Reconciliation, StandingEvents, TrackedPod, WriteOutcome,
 };
-use asked::{AskedSet, PodsToAskFor};
+use asked::PodsToAskFor;
 use verdict::AutoscalerVerdict;
 
 /// Event on a Job: what was asked for, and what became of it.
 const REASON: &str = "Provisioning";
-
-/// Field manager of the templates.
-const MANAGER: &str = "volcano-controllers";
 
 /// How many sets of pods a ProvisioningRequest may have.
 const MAX_SETS: usize = 32;
@@ -54,6 +52,7 @@ pub struct ProvisioningController {
 
 /// A look at one Job.
 struct ProvisioningLook<'a> {
+    of: &'a ManagedRef,
     job: &'a Job,
     class: &'a str,
     /// Name of its request.
@@ -73,9 +72,10 @@ impl ProvisioningController {
 
     /// What is to be done for a Job with a class.
     fn look(&self, look: &ProvisioningLook<'_>) -> Reconciliation {
-        let namespace = look.job.metadata.namespace.as_deref().unwrap_or_default();
-        let there = look.cache.provisioning_request(namespace, &look.name);
-        let asked = PodsToAskFor::of(look.job, &look.name, look.class, look.cache);
+        let there = look
+            .cache
+            .provisioning_request(&look.of.namespace, &look.name);
+        let asked = PodsToAskFor::of(look);
         match there {
             Some(request) if !is_of(request, look.job) => {
                 let text = format!(
@@ -108,56 +108,27 @@ impl ProvisioningController {
 
     /// Writes the templates, and once they are there the request.
     fn ask(&self, look: &ProvisioningLook<'_>, asked: &PodsToAskFor) -> Reconciliation {
-        let templates = asked.sets().iter();
-        let templates = templates.filter_map(|set| pod_template(look.job, set.task));
-        let templates: Vec<Value> = templates
-            .filter_map(|template| serde_json::to_value(template).ok())
-            .collect();
-        if templates.len() < asked.sets().len() {
+        let sets = asked.sets().iter();
+        let templates = sets.map(|set| pod_template(look.job, set.task));
+        let Some(templates) = templates.collect::<Option<Vec<PodTemplate>>>() else {
             // A plugin cannot prepare the pods, which the Job is told.
             return Reconciliation::nothing();
+        };
+        let is_new = |template: &&PodTemplate| {
+            let name = template.metadata.name.clone().unwrap_or_default();
+            !self.templates.contains(&(uid(look.job).to_owned(), name))
+        };
+        let missing = templates.iter().filter(is_new);
+        let mut writes: Vec<ApiWrite> = missing.filter_map(writes::template).collect();
+        if writes.is_empty() {
+            writes = vec![writes::request(look, asked, &templates)];
         }
-        let is_new = |template: &&Value| {
-            let name = template["metadata"]["name"].as_str().unwrap_or_default();
-            let known = (uid(look.job).to_owned(), name.to_owned());
-            !self.templates.contains(&known)
-        };
-        let missing: Vec<ApiWrite> = templates
-            .iter()
-            .filter(is_new)
-            .map(template_write)
-            .collect();
-        let writes = match missing.is_empty() {
-            false => missing,
-            true => vec![look.request(asked, &templates)],
-        };
         let found = look.says(false, asked.words(&look.name, look.class));
         Reconciliation { writes, ..found }
     }
 }
 
 impl ProvisioningLook<'_> {
-    /// The request, of which a template has the owner.
-    fn request(&self, asked: &PodsToAskFor, templates: &[Value]) -> ApiWrite {
-        let path = ManagedKind::ProvisioningRequest.path();
-        let sets = asked.sets().iter().zip(templates);
-        let set = |(set, template): (&AskedSet, &Value)| {
-            let name = &template["metadata"]["name"];
-            json!({"podTemplateRef": {"name": name}, "count": set.count})
-        };
-        let sets: Vec<Value> = sets.map(set).collect();
-        let template = &templates[0]["metadata"];
-        let request = json!({
-            "apiVersion": path.api_version(), "kind": path.kind,
-            "metadata": {
-                "name": self.name, "namespace": template["namespace"],
-                "ownerReferences": template["ownerReferences"],
-            },
-            "spec": {"provisioningClassName": self.class, "podSets": sets},
-        });
-        ApiWrite::create(ManagedKind::ProvisioningRequest, request)
-    }
-
     /// What the autoscaler says of the request; one that is over and has not helped is deleted after a pause.
     fn judge(&self, request: &ProvisioningRequest, asked: &PodsToAskFor) -> Reconciliation {
         let verdict = AutoscalerVerdict::of(request);
@@ -174,7 +145,7 @@ impl ProvisioningLook<'_> {
         };
         let is_due = again_at.is_some_and(|at| at <= self.now);
         if !is_going && (is_other || lacks && is_due) {
-            found.writes.push(deleted(request));
+            found.writes.push(writes::delete(self.of, request));
         } else if lacks && !is_going {
             found.again_at = again_at;
         }
@@ -183,15 +154,12 @@ impl ProvisioningLook<'_> {
 
     /// The Job names no class any more: pods that were made before wait for a request all the same.
     fn of_nobody(&self) -> Reconciliation {
-        let reference = reference(self.job);
         let waits = |pod: &TrackedPod| {
             let member = pod.member.as_ref();
             let consumes = member.and_then(|member| member.consumes.as_ref());
             !pod.is_bound && consumes.is_some_and(|(request, _)| **request == *self.name)
         };
-        let mut pods = self
-            .cache
-            .pods_of_job(&reference.namespace, &reference.name);
+        let mut pods = self.cache.pods_of_job(&self.of.namespace, &self.of.name);
         match pods.any(waits) {
             true => {
                 let text = format!(
@@ -206,14 +174,7 @@ impl ProvisioningLook<'_> {
     }
 
     fn says(&self, warning: bool, message: String) -> Reconciliation {
-        let meta = &self.job.metadata;
-        let event = ObjectEvent {
-            about: reference(self.job),
-            uid: meta.uid.clone().unwrap_or_default(),
-            warning,
-            reason: REASON,
-            message,
-        };
+        let event = event(self.job, warning, message);
         Reconciliation {
             events: vec![event],
             ..Reconciliation::nothing()
@@ -280,14 +241,16 @@ impl Controller for ProvisioningController {
         if phase.is_final() || is_stopped {
             let request = cache.provisioning_request(&of.namespace, &pod_group_name(job));
             let open = request.filter(|request| is_of(request, job) && is_open(request));
+            let write = open.map(|request| writes::delete(of, request));
             return Reconciliation {
-                writes: open.map(deleted).into_iter().collect(),
+                writes: write.into_iter().collect(),
                 ..Reconciliation::nothing()
             };
         }
         let mut whole = job.clone();
         defaults(&mut whole);
         let look = |class| ProvisioningLook {
+            of,
             job: &whole,
             class,
             name: pod_group_name(&whole),
@@ -317,19 +280,12 @@ impl Controller for ProvisioningController {
         outcome: &WriteOutcome,
         cache: &ObjectCache,
     ) -> Vec<ObjectEvent> {
-        let (Some((_, message)), Some(job)) =
-            (write.failure(outcome), cache.job(&of.namespace, &of.name))
-        else {
-            return Vec::new();
-        };
-        let message = format!("{} is not written: {message}", write.of);
-        vec![ObjectEvent {
-            about: of.clone(),
-            uid: uid(job).to_owned(),
-            warning: true,
-            reason: REASON,
-            message,
-        }]
+        let failure = write.failure(outcome);
+        let told = cache.job(&of.namespace, &of.name).zip(failure);
+        let told = told.map(|(job, (_, message))| {
+            event(job, true, format!("{} is not written: {message}", write.of))
+        });
+        told.into_iter().collect()
     }
 
     fn done(&mut self, _: &ManagedRef, write: &ApiWrite) {
@@ -360,10 +316,8 @@ fn uid(job: &Job) -> &str {
     job.metadata.uid.as_deref().unwrap_or_default()
 }
 
-fn reference(job: &Job) -> ManagedRef {
-    let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let meta = &job.metadata;
-    ManagedRef::new(ManagedKind::Job, &text(&meta.namespace), &text(&meta.name))
+fn event(job: &Job, warning: bool, message: String) -> ObjectEvent {
+    ObjectEvent::about(ManagedKind::Job, &job.metadata, warning, REASON, message)
 }
 
 /// Nodes may still be bought for a request.
@@ -384,27 +338,4 @@ fn job_of(request: &ProvisioningRequest) -> Option<&OwnerReference> {
 
 fn is_of(request: &ProvisioningRequest, job: &Job) -> bool {
     job_of(request).is_some_and(|owner| owner.uid == uid(job))
-}
-
-fn template_write(template: &Value) -> ApiWrite {
-    let mut template = template.clone();
-    let path = ManagedKind::PodTemplate.path();
-    template["apiVersion"] = json!(path.api_version());
-    template["kind"] = json!(path.kind);
-    let meta = |field: &str| template["metadata"][field].as_str().unwrap_or_default();
-    let of = ManagedRef::new(ManagedKind::PodTemplate, meta("namespace"), meta("name"));
-    let verb = ApiVerb::Apply {
-        object: template,
-        manager: MANAGER,
-        status: false,
-    };
-    ApiWrite { of, verb }
-}
-
-fn deleted(request: &ProvisioningRequest) -> ApiWrite {
-    let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let meta = &request.metadata;
-    let kind = ManagedKind::ProvisioningRequest;
-    let of = ManagedRef::new(kind, &text(&meta.namespace), &text(&meta.name));
-    ApiWrite::delete(of, &text(&meta.uid))
 }

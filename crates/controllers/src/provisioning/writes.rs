@@ -1,0 +1,67 @@
+//! What is written for a Job: templates of its pods, the request that names them, and that it is deleted.
+
+use k8s_openapi::api::core::v1::PodTemplate;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pumice_api::ProvisioningRequest;
+use pumice_api::provisioning_request::{PodTemplateRef, ProvisionedPods, ProvisioningRequestSpec};
+
+use super::ProvisioningLook;
+use super::asked::{AskedSet, PodsToAskFor};
+use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
+
+/// Field manager of the templates.
+const MANAGER: &str = "volcano-controllers";
+
+/// A template, new or as it was; `None` if it cannot be written as JSON.
+pub fn template(template: &PodTemplate) -> Option<ApiWrite> {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let meta = &template.metadata;
+    let kind = ManagedKind::PodTemplate;
+    let of = ManagedRef::new(kind, &text(&meta.namespace), &text(&meta.name));
+    let verb = ApiVerb::Apply {
+        object: serde_json::to_value(template).ok()?,
+        manager: MANAGER,
+        status: false,
+    };
+    Some(ApiWrite { of, verb })
+}
+
+/// The request for pods of these templates, one of each set, owned by whoever owns them.
+pub fn request(
+    look: &ProvisioningLook<'_>,
+    asked: &PodsToAskFor,
+    templates: &[PodTemplate],
+) -> ApiWrite {
+    let sets = asked.sets().iter().zip(templates);
+    let set = |(set, template): (&AskedSet, &PodTemplate)| ProvisionedPods {
+        pod_template_ref: PodTemplateRef {
+            name: template.metadata.name.clone().unwrap_or_default(),
+        },
+        count: set.count,
+    };
+    let owners = templates.first();
+    let request = ProvisioningRequest {
+        metadata: ObjectMeta {
+            name: Some(look.name.clone()),
+            namespace: Some(look.of.namespace.clone()),
+            owner_references: owners.and_then(|one| one.metadata.owner_references.clone()),
+            ..ObjectMeta::default()
+        },
+        spec: ProvisioningRequestSpec {
+            provisioning_class_name: look.class.to_owned(),
+            pod_sets: sets.map(set).collect(),
+            ..ProvisioningRequestSpec::default()
+        },
+        ..ProvisioningRequest::default()
+    };
+    ApiWrite::create_of(ManagedKind::ProvisioningRequest, &request)
+}
+
+/// Deletes the request of a Job.
+pub fn delete(job: &ManagedRef, request: &ProvisioningRequest) -> ApiWrite {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let meta = &request.metadata;
+    let kind = ManagedKind::ProvisioningRequest;
+    let of = ManagedRef::new(kind, &job.namespace, &text(&meta.name));
+    ApiWrite::delete(of, &text(&meta.uid))
+}
