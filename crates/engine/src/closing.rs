@@ -48,7 +48,9 @@ impl Engine {
             self.look_at(*ix);
             self.counted.look_at(&self.state, *ix);
         }
-        judge_nodes(self, looked_at.iter().chain(&jobs).copied());
+        let others = looked_at.iter();
+        let others = others.filter(|ix| jobs.binary_search(ix).is_err());
+        judge_nodes(self, others.chain(&jobs).copied());
         let changed = self.close_groups(&jobs, now_s);
         jobs.iter().for_each(|ix| note_stretch(self, *ix, now_s));
         history::look_after_cycle(self, &jobs, now_s);
@@ -171,9 +173,6 @@ impl Engine {
 
 /// Finds out of these jobs whether more nodes may help them; where that is news their pods are told.
 fn judge_nodes(engine: &mut Engine, jobs: impl Iterator<Item = JobIx>) {
-    let mut jobs: Vec<JobIx> = jobs.collect();
-    jobs.sort_unstable();
-    jobs.dedup();
     for ix in jobs {
         if !engine.state.population().has_job(ix) {
             continue;

@@ -152,45 +152,50 @@ fn skip_of<'a>(known: &Knowledge<'a>, job: JobIx) -> Option<&'a Skip> {
 /// afterwards what was found out then is the word ([`crate::follow_up::beyond_nodes`]).
 pub(crate) fn hindrance(known: &Knowledge<'_>, job: JobIx) -> Option<&'static str> {
     let record = known.state.job(job);
-    let queue = record.queue.filter(|ix| known.queue_view(*ix).is_some());
-    if queue.is_some_and(|ix| !known.state.queue(ix).is_open()) {
+    // Where no plugin minds queues, nothing of them holds anybody back.
+    let minds_queues = |ix: &QueueIx| known.queue_view(*ix).is_some();
+    let closed = record.queue.filter(|ix| !known.state.queue(*ix).is_open());
+    if closed.is_some_and(|ix| minds_queues(&ix)) {
         return Some(QUEUE_CLOSED);
     }
     let needed = usize::try_from(record.min_available).unwrap_or(0);
     if needed < 2 || !known.plugins.has_gangs() || record.tasks.len() < needed {
         return None;
     }
-    if record.count(TaskStatus::Pending) + record.waiting() == 0 {
-        return None;
-    }
-    let waits = |ix: &TaskIx| {
-        let status = known.state.task(*ix).status;
-        matches!(status, TaskStatus::Pending | TaskStatus::Pipelined)
-    };
-    // Gates of others, and asks that no node serves.
-    let may_come =
-        |ix: &TaskIx| known.state.task(*ix).gates == Gates::None && known.unserved(*ix).is_none();
-    let (waiting, placed): (Vec<_>, Vec<_>) = record.tasks.iter().copied().partition(waits);
-    let waiting: Vec<TaskIx> = waiting.into_iter().filter(may_come).collect();
-    let lacks = needed.saturating_sub(placed.len());
+    let open = record.count(TaskStatus::Pending) + record.waiting();
+    let open = usize::try_from(open).unwrap_or(0);
+    let lacks = needed.saturating_sub(record.tasks.len() - open);
     if lacks == 0 {
         return None;
     }
-    if waiting.len() < lacks {
+    // Others have gates, or ask what no node serves.
+    let may_come = |ix: &TaskIx| {
+        let task = known.state.task(*ix);
+        let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Pipelined);
+        waits && task.gates == Gates::None && known.unserved(*ix).is_none()
+    };
+    let waiting = record.tasks.iter().copied().filter(may_come);
+    if waiting.clone().take(lacks).count() < lacks {
         return Some(GANG_INCOMPLETE);
     }
-    let exceeds = queue.is_some_and(|queue| exceeds_queue(known, queue, &waiting, lacks));
+    let queue = record.queue.filter(minds_queues);
+    let exceeds = queue.is_some_and(|queue| exceeds_queue(known, queue, waiting, lacks));
     exceeds.then_some(QUOTA_EXCEEDED)
 }
 
 /// The smallest pods that a gang lacks ask more of some resource than the capability of the queue leaves.
-fn exceeds_queue(known: &Knowledge<'_>, queue: QueueIx, waiting: &[TaskIx], lacks: usize) -> bool {
+fn exceeds_queue(
+    known: &Knowledge<'_>,
+    queue: QueueIx,
+    waiting: impl Iterator<Item = TaskIx> + Clone,
+    lacks: usize,
+) -> bool {
     let queue = known.state.queue(queue);
     let mut limits = queue.limits(known.state.resources());
     let held = queue.allocated_with_devices();
     limits.any(|(resource, limit)| {
-        let asked = waiting.iter();
-        let asked = asked.map(|task| known.state.charges().charged(*task).get(resource));
+        let asked = waiting.clone();
+        let asked = asked.map(|task| known.state.charges().charged(task).get(resource));
         let mut asked: Vec<i64> = asked.collect();
         asked.sort_unstable();
         let least: i64 = asked.iter().take(lacks).sum();
