@@ -26,6 +26,9 @@ pub struct Options {
     /// Leave kube-controller-manager out: no default ServiceAccounts, so no pods by ordinary means
     /// unless the admission plugin is off too, which this does.
     pub without_controllers: bool,
+    /// The controller of resource claims runs too: where it does not, whoever tests makes claims from templates and gives
+    /// devices back.
+    pub with_claim_controller: bool,
     /// PodGroups of Kubernetes itself are not served, as by default.
     pub without_native_groups: bool,
     /// Further flags of kube-apiserver.

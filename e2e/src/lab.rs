@@ -33,7 +33,7 @@ const SINGLE: [&str; 11] = [
 ];
 
 /// Collections that are emptied between tests, those that make others first.
-const EMPTIED: [&str; 35] = [
+const EMPTIED: [&str; 36] = [
     // First, since policies may refuse that the others are emptied.
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
@@ -49,7 +49,8 @@ const EMPTIED: [&str; 35] = [
     "/apis/batch/v1/jobs",
     "/apis/batch.volcano.sh/v1alpha1/jobs",
     "/apis/scheduling.volcano.sh/v1beta1/podgroups",
-    "/apis/scheduling.k8s.io/v1alpha2/podgroups",
+    "/apis/scheduling.k8s.io/v1beta1/podgroups",
+    "/apis/scheduling.k8s.io/v1alpha3/compositepodgroups",
     "/api/v1/pods",
     "/apis/scheduling.volcano.sh/v1beta1/queues",
     "/api/v1/nodes",

@@ -51,8 +51,8 @@ fn a_cluster_answers_kubectl_with_the_release_it_was_built_from() -> Result<()> 
     assert_eq!(nodes, "node/n-0\nnode/n-1\nnode/n-2\n");
     let versions = lab.cluster().kubectl(&["version", "-o", "json"], "")?;
     let versions: Value = serde_json::from_str(&versions)?;
-    assert_eq!(versions["serverVersion"]["gitVersion"], "v1.36.1");
-    assert_eq!(versions["clientVersion"]["gitVersion"], "v1.36.1");
+    assert_eq!(versions["serverVersion"]["gitVersion"], "v1.37.1");
+    assert_eq!(versions["clientVersion"]["gitVersion"], "v1.37.1");
     let refused = lab.cluster().kubectl(&["get", "nothing-such"], "");
     let message = format!("{:#}", refused.err().context("kubectl must fail")?);
     ensure!(message.contains("nothing-such"), "{message}");

@@ -22,8 +22,8 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    Command, CronJob, DeviceTaintRule, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup,
-    NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
+    Command, CompositePodGroup, CronJob, DeviceTaintRule, HyperNode, Job, JobFlow, JobTemplate,
+    NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, Queue,
 };
 use pumice_claims::{Attribute, DeviceCapacity, DeviceSelector, DraDevice, SelectorSteps};
 use pumice_devices::{
@@ -147,11 +147,12 @@ macro_rules! readers {
     };
 }
 
-const READERS: [KindReader; 37] = readers!(
+const READERS: [KindReader; 38] = readers!(
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
     Command,
+    CompositePodGroup,
     CronJob,
     DaemonSet,
     DeviceClass,

@@ -23,6 +23,7 @@ use crate::kernel::Kernel;
 use crate::line;
 use crate::reserve;
 use crate::sub_jobs;
+use crate::trees;
 use crate::worksheet::{TaskKind, TaskQueue, Worksheet, has_tasks};
 
 /// What is left to do for each job.
@@ -224,7 +225,20 @@ pub(crate) fn place_job(
     } else if record.sub_jobs.is_empty() {
         allocate_tasks(session, kernel, attempt, 0, &mut worksheet.tasks[0])
     } else {
-        sub_jobs::allocate(session, kernel, attempt, worksheet)
+        by_parts(session, kernel, attempt, worksheet)
+    }
+}
+
+/// Places a job that has sub-jobs. True when the placements are to stand.
+fn by_parts(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    attempt: &Attempt,
+    worksheet: &mut Worksheet,
+) -> bool {
+    match trees::of(session, attempt) {
+        Some(tree) => trees::allocate(session, kernel, attempt, tree, worksheet),
+        None => sub_jobs::allocate(session, kernel, attempt, worksheet),
     }
 }
 
@@ -241,13 +255,13 @@ fn in_domains(
         let mut sheet = worksheet.clone();
         let stands = match session.state.job(job).sub_jobs.is_empty() {
             true => allocate_tasks(session, kernel, attempt, 0, &mut sheet.tasks[0]),
-            false => sub_jobs::allocate(session, kernel, attempt, &mut sheet),
+            false => by_parts(session, kernel, attempt, &mut sheet),
         };
         let fit = DomainFit::of(stands, session.plugins.job_ready(session.state, job));
         (fit, sheet)
     };
     sub_jobs::forget_failures(session, job, None);
-    let unit = JobUnit { job, sub_job: None };
+    let unit = JobUnit::whole(job);
     let Some(sheet) = domains::search(session, kernel, attempt, unit, try_in) else {
         return false;
     };

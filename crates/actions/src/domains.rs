@@ -14,7 +14,7 @@ mod tries;
 use std::sync::Arc;
 
 use pumice_framework::{Choice, JobNote, NoDomain, Session, Unplaced, may_take, stays_within};
-use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx, gang_tree};
 
 use crate::attempt::{Attempt, allocate_tasks, try_task};
 use crate::kernel::Kernel;
@@ -58,10 +58,7 @@ pub(crate) fn allocate_sub_job(
         let is_ready = session.plugins.sub_job_ready(session.state, job, sub_job);
         (DomainFit::of(stands, is_ready), left)
     };
-    let unit = JobUnit {
-        job,
-        sub_job: Some(sub_job),
-    };
+    let unit = JobUnit::sub_job(job, sub_job);
     let Some(left) = search(session, kernel, attempt, unit, try_in) else {
         return false;
     };
@@ -77,10 +74,10 @@ pub(crate) fn try_best_effort(
     task: TaskIx,
 ) {
     let job = attempt.job;
-    let sub_job = Some(session.state.task(task).sub_job);
-    let candidates = in_order(session, JobUnit { job, sub_job }, attempt.within);
+    let unit = JobUnit::sub_job(job, session.state.task(task).sub_job);
+    let candidates = in_order(session, unit, attempt.within);
     if candidates.is_empty() {
-        let nowhere = nowhere(session.state, JobUnit { job, sub_job });
+        let nowhere = nowhere(session.state, unit);
         session.note(job).unplaced.push((task, nowhere));
     }
     let start = session.checkpoint();
@@ -106,20 +103,21 @@ pub(crate) fn best_for(
     job: JobIx,
     task: TaskIx,
 ) -> Result<Choice, Unplaced> {
-    let has_sub_jobs = !session.state.job(job).sub_jobs.is_empty();
-    let sub_job = has_sub_jobs.then(|| session.state.task(task).sub_job);
-    let whole = JobUnit { job, sub_job: None };
-    let unit = JobUnit { job, sub_job };
-    let mut last = Err(nowhere(session.state, unit));
-    for outer in in_order(session, whole, None) {
-        for domain in in_order(session, unit, Some(outer)) {
-            let nodes = session.state.ground().network().nodes(domain).clone();
-            match kernel.best_among(session.state, session.plugins, task, &nodes) {
-                Ok(choice) if choice.idle => return Ok(choice),
-                Ok(choice) => last = Ok(choice),
-                Err(error) if last.is_err() => last = Err(Unplaced::NoNode(Arc::new(error))),
-                Err(_) => {}
-            }
+    let units = JobUnit::around(session.state.population(), job, session.state.task(task));
+    let mut last = Err(nowhere(session.state, units[units.len() - 1]));
+    let mut outer = vec![None];
+    for unit in units {
+        let within = outer.into_iter();
+        let within = within.flat_map(|outer| in_order(session, unit, outer));
+        outer = within.map(Some).collect();
+    }
+    for domain in outer.into_iter().flatten() {
+        let nodes = session.state.ground().network().nodes(domain).clone();
+        match kernel.best_among(session.state, session.plugins, task, &nodes) {
+            Ok(choice) if choice.idle => return Ok(choice),
+            Ok(choice) => last = Ok(choice),
+            Err(error) if last.is_err() => last = Err(Unplaced::NoNode(Arc::new(error))),
+            Err(_) => {}
         }
     }
     last
@@ -128,7 +126,7 @@ pub(crate) fn best_for(
 /// The unit has no candidates.
 fn nowhere(state: &State, unit: JobUnit) -> Unplaced {
     let none = NoDomain {
-        sub_job: tries::sub_job_id(state, unit),
+        part: tries::part_id(state, unit),
         has_placed: !unit.placed_on(state.population()).is_empty(),
         ..NoDomain::default()
     };
@@ -143,14 +141,15 @@ pub(crate) fn for_evictions(
     tasks: &[TaskIx],
 ) -> Vec<Vec<Attempt>> {
     let state = &*session.state;
-    let unit = JobUnit {
-        job: attempt.job,
-        sub_job: None,
-    };
+    let unit = JobUnit::whole(attempt.job);
+    if asks_within_tree(state, attempt.job) {
+        // No search has found out where its parts could be.
+        return Vec::new();
+    }
     if unit.request(state.population()).is_none() {
         return vec![vec![attempt.clone()]];
     }
-    let asked = asked_in_all(state, tasks.iter());
+    let asked = asked_in_all(state, tasks.iter().copied());
     let mut found = candidates(state, unit, None);
     found.retain(|domain| is_large_enough(state, *domain, &asked));
     let mut left = session.plugins.most_domains_for_evictions();
@@ -167,9 +166,15 @@ pub(crate) fn for_evictions(
     places
 }
 
+/// A CompositePodGroup below the root of a tree asks for a place.
+fn asks_within_tree(state: &State, job: JobIx) -> bool {
+    let tree = gang_tree::of(state.job(job));
+    tree.is_some_and(|tree| tree.nodes.iter().any(|node| node.topology.is_some()))
+}
+
 /// Domains of which one has to hold whatever more a job gets, in order. `None`: it asks for none itself.
 pub(crate) fn asked_for(state: &State, job: JobIx) -> Option<Vec<DomainIx>> {
-    let unit = JobUnit { job, sub_job: None };
+    let unit = JobUnit::whole(job);
     let asks = unit.request(state.population()).is_some();
     asks.then(|| candidates(state, unit, None))
 }
@@ -216,10 +221,7 @@ pub(crate) fn place_all(
     }
     sub_jobs.into_iter().all(|sub_job| {
         let state = &*session.state;
-        let unit = JobUnit {
-            job: attempt.job,
-            sub_job: Some(sub_job),
-        };
+        let unit = JobUnit::sub_job(attempt.job, sub_job);
         let is_mine = |task: &TaskIx| state.task(*task).sub_job == sub_job;
         let mine: Vec<TaskIx> = tasks.iter().copied().filter(is_mine).collect();
         let places: Vec<Attempt> = candidates(state, unit, attempt.within)
@@ -322,10 +324,7 @@ pub(crate) struct Places<'a> {
 
 impl<'a> Places<'a> {
     pub(crate) fn new(session: &Session, attempt: &'a Attempt, sub_job: u16) -> Self {
-        let unit = JobUnit {
-            job: attempt.job,
-            sub_job: Some(sub_job),
-        };
+        let unit = JobUnit::sub_job(attempt.job, sub_job);
         let asks = unit.request(session.state.population()).is_some();
         let tiers = match asks {
             true => tiers(session.state, unit, attempt.within),

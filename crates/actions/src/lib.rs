@@ -34,6 +34,7 @@ pub mod shuffle;
 mod sub_jobs;
 mod time_over;
 mod tournament;
+mod trees;
 mod worksheet;
 
 pub use asleep::put_to_bed;

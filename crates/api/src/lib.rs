@@ -11,6 +11,7 @@
 //! `pumice-controllers`, the meaning of fields in `pumice-ingest`.
 
 pub mod command;
+pub mod composite_pod_group;
 #[cfg(feature = "schema")]
 pub mod crds;
 pub mod cron_job;
@@ -32,6 +33,9 @@ pub mod request;
 mod wire;
 
 pub use command::Command;
+pub use composite_pod_group::{
+    CompositeGangPolicy, CompositePodGroup, CompositePodGroupSpec, CompositeSchedulingPolicy,
+};
 pub use cron_job::CronJob;
 pub use device_taint_rule::{DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector};
 pub use hyper_node::HyperNode;

@@ -42,6 +42,7 @@ mod status_retries;
 mod step;
 mod task_mix;
 mod told_usage;
+mod tree_statuses;
 mod unanswered;
 
 pub use clock::Clock;

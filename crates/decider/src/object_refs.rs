@@ -1,7 +1,7 @@
 //! Objects of the engine as writes name them.
 
 use pumice_engine::Engine;
-use pumice_model::object::NATIVE_GROUP;
+use pumice_model::object::{COMPOSITE_GROUP, NATIVE_GROUP};
 use pumice_model::write::{ObjectRef, PodRef};
 use pumice_model::{JobIx, NoteAbout, QueueIx, TaskIx};
 
@@ -21,16 +21,18 @@ pub fn group_ref(engine: &Engine, job: JobIx) -> Option<ObjectRef> {
     let state = engine.state();
     let job = state.job(job);
     job.group()?;
+    let composite = job.name.strip_prefix(COMPOSITE_GROUP);
     let native = job.name.strip_prefix(NATIVE_GROUP);
-    let api_version = match native {
-        Some(_) => "scheduling.k8s.io/v1beta1",
-        None => "scheduling.volcano.sh/v1beta1",
+    let (api_version, kind, name) = match (composite, native) {
+        (Some(name), _) => ("scheduling.k8s.io/v1alpha3", "CompositePodGroup", name),
+        (None, Some(name)) => ("scheduling.k8s.io/v1beta1", "PodGroup", name),
+        (None, None) => ("scheduling.volcano.sh/v1beta1", "PodGroup", &*job.name),
     };
     Some(ObjectRef {
         api_version: api_version.to_owned(),
-        kind: "PodGroup".to_owned(),
+        kind: kind.to_owned(),
         namespace: state.names().text(job.namespace).to_owned(),
-        name: native.unwrap_or(&job.name).to_owned(),
+        name: name.to_owned(),
         uid: job.uid.to_string(),
     })
 }

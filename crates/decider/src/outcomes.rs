@@ -86,6 +86,9 @@ impl Decider {
                 self.changed = true;
                 self.engine.apply(Delta::DevicesKept(claim));
             }
+            Outcome::ClaimsLeft { claims } => {
+                self.engine.apply(Delta::ClaimsLeft(claims));
+            }
             Outcome::Evicted { .. } => {}
         }
     }

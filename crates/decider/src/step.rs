@@ -15,6 +15,7 @@ use crate::decider::SHORTEST_PAUSE;
 use crate::effect::{Effect, LogLevel};
 use crate::evictions::EvictionWriter;
 use crate::object_refs::{group_ref, pod_ref};
+use crate::tree_statuses::told_within;
 
 /// Longest pause between cycles that changes are collected in.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
@@ -213,6 +214,9 @@ impl Decider {
         }
         for job in &decisions.groups {
             self.write_group(*job);
+        }
+        for write in told_within(self.engine.state(), decisions) {
+            self.effects.write(write);
         }
     }
 

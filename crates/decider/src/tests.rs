@@ -9,6 +9,7 @@ mod kept_places;
 mod kept_use;
 mod silent_nodes;
 mod standby;
+mod trees;
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -152,6 +152,9 @@ pub struct PodFacts {
     pub annotations: Pairs,
     /// Labels some family reads when it places a pod ([`crate::FamilySpec::labels`]).
     pub labels: Pairs,
+    /// Names of containers, each with its position, that ask what some family writes down by name
+    /// ([`crate::FamilySpec::named`]).
+    pub names: Vec<(u16, String)>,
 }
 
 impl PodFacts {

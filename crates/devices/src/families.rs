@@ -184,6 +184,11 @@ pub fn reads_label(key: &str) -> bool {
     FAMILIES.iter().any(|spec| spec.labels.contains(&key))
 }
 
+/// Whether some family writes down by name which containers ask this resource.
+pub fn is_named(resource: &str) -> bool {
+    FAMILIES.iter().any(|spec| names(spec.named, resource))
+}
+
 /// What a ConfigMap tells of nodes, as all families read it.
 ///
 /// # Errors

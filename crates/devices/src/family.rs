@@ -124,8 +124,8 @@ pub struct RepeatSpec {
     pub warning: &'static str,
 }
 
-/// A family: what it reads, and how it is made. In keys of annotations a `*` stands for a part of the
-/// name that the device configuration decides, such as the type of a chip.
+/// A family: what it reads, and how it is made. In keys of annotations and names of resources a `*` stands for a part
+/// that the device configuration decides, such as the type of a chip.
 pub struct FamilySpec {
     /// Name, for messages.
     pub name: &'static str,
@@ -135,6 +135,8 @@ pub struct FamilySpec {
     pub asks: &'static [&'static str],
     /// Pod labels that decide where a pod may go.
     pub labels: &'static [&'static str],
+    /// Resources whose containers it writes down by name.
+    pub named: &'static [&'static str],
     /// Pod annotations that tell what a placed pod holds.
     pub records: &'static [&'static str],
     /// Those of them that its device plugin writes after the pod was bound.

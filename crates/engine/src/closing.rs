@@ -2,7 +2,7 @@
 
 use pumice_framework::Plan;
 use pumice_model::object::{GroupObject, GroupPhase, GroupStatus};
-use pumice_model::{JobIx, State};
+use pumice_model::{JobIx, State, note_placed_within};
 
 use crate::engine::Engine;
 use crate::epochs::ClosedEpochs;
@@ -10,6 +10,7 @@ use crate::follow_up::FollowUp;
 use crate::follow_up::notes::{NoteBefore, held_by_queue};
 use crate::history;
 use crate::report::Due;
+use crate::trees;
 use crate::view::note_stretch;
 use crate::waiting::hindrance;
 
@@ -26,15 +27,15 @@ pub(crate) fn take_in(engine: &mut Engine, plan: &Plan, now_s: i64) {
 }
 
 impl Engine {
-    /// Brings the status of every PodGroup up to date that may differ from last time; the jobs
-    /// whose status changed. `looked_at`: the jobs that were tried or changed; `before`: those of which something is
-    /// noted, or was, and what was noted of them last.
+    /// Brings the status of every PodGroup up to date that may differ from last time; the jobs whose status changed, and
+    /// of those looked at the ones that stand for trees. `looked_at`: the jobs that were tried or changed; `before`: those
+    /// of which something is noted, or was, and what was noted of them last.
     pub(crate) fn close(
         &mut self,
         looked_at: &[JobIx],
         before: &[NoteBefore],
         now_s: i64,
-    ) -> Vec<JobIx> {
+    ) -> (Vec<JobIx>, Vec<JobIx>) {
         let mut jobs = self.jobs_to_look_at(before, now_s);
         jobs.extend(self.report_log.take_due(&self.state, now_s));
         let planned = self.follow_up.reserved.take_news().into_iter();
@@ -54,7 +55,10 @@ impl Engine {
         let changed = self.close_groups(&jobs, now_s);
         jobs.iter().for_each(|ix| note_stretch(self, *ix, now_s));
         history::look_after_cycle(self, &jobs, now_s);
-        changed
+        jobs.retain(|ix| trees::is_tree(&self.state, *ix));
+        jobs.iter()
+            .for_each(|ix| note_placed_within(&mut self.state, *ix));
+        (changed, jobs)
     }
 
     /// Brings the status of PodGroups up to date whose status, or what is told of them, was too young

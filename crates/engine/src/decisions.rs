@@ -19,6 +19,8 @@ pub struct Decisions {
     pub device_returns: Vec<ClaimReturn>,
     /// Jobs whose PodGroup status changed; the new one is in the state.
     pub groups: Vec<JobIx>,
+    /// Jobs that stand for trees of PodGroups, and were looked at: what the PodGroups within are told may be something else.
+    pub trees: Vec<JobIx>,
     /// Jobs that were admitted, in that order.
     pub admitted: Vec<JobIx>,
     /// The cycle was skipped: nothing has changed since the last one, which changed nothing.

@@ -27,6 +27,7 @@ use crate::metrics_snapshot::MetricsCounts;
 use crate::report::ReportLog;
 use crate::task_mix::readable_mix;
 use crate::tidying::Tidying;
+use crate::trees;
 
 /// The scheduler without its surroundings.
 pub struct Engine {
@@ -235,7 +236,7 @@ impl Engine {
         self.state.admissions().doubt();
         self.release_kept();
         let epoch = self.state.nodes().static_epoch();
-        self.state.seal();
+        trees::seal(self);
         if epoch != self.state.nodes().static_epoch() && !self.follow_up.notes.is_empty() {
             // Notes name nodes by index, which may mean other nodes now, and somebody may ask.
             self.forget_notes();
@@ -343,7 +344,7 @@ impl Engine {
             return Decisions::skipped(self.close_due(now_s));
         }
         observer.begin(Stage::Open);
-        self.state.seal();
+        trees::seal(self);
         self.state.admissions().learn();
         self.release_kept();
         self.state.settle_cpus();
@@ -382,7 +383,7 @@ impl Engine {
         let nominations_ended = nominations.still_waiting(&self.state, ended);
         let before = noted.renew(&self.sleepers, &looked_at, notes);
         observer.begin(Stage::Close);
-        let groups = self.close(&looked_at, &before, now_s);
+        let (groups, trees) = self.close(&looked_at, &before, now_s);
         observer.end(Stage::Close);
         let mut forgot = forget_answers(&mut self.state, &self.plugins);
         forgot |= self.follow_up.reserved.take_given_up();
@@ -393,12 +394,12 @@ impl Engine {
             nominations_ended,
             device_returns,
             groups,
+            trees,
             admitted,
-            skipped: false,
-            settled: false,
             postponed,
             tried: self.sleepers.tried(),
             missed: self.sleepers.missed_jobs().to_vec(),
+            ..Decisions::default()
         };
         // A bare pod that was admitted shows in no decision.
         decisions.settled = decisions.is_empty()

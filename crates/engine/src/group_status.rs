@@ -3,10 +3,9 @@
 use std::ops::Deref;
 
 use pumice_framework::Skip;
-use pumice_model::object::{ADMITTED, GroupCondition, GroupPhase, GroupStatus};
-use pumice_model::{Job, JobIx, TaskStatus};
+use pumice_model::object::{ADMITTED, BOUND_IN_PART, GroupCondition, GroupPhase, GroupStatus};
+use pumice_model::{Job, JobIx, TaskStatus, gang_tree};
 
-use crate::follow_up::partial::NEVER_WHOLE;
 use crate::knowledge::Knowledge;
 use crate::report::Due;
 use crate::waiting::Fingerprint;
@@ -38,13 +37,19 @@ impl Statuses<'_> {
         let mut status = job.status.clone();
         status.is_blank = false;
         self.tell_admission(job, &mut status, now_s);
-        let is_ready = job.is_ready() && !job.tasks.is_empty();
+        let is_ready = job.is_ready()
+            && !job.tasks.is_empty()
+            && gang_tree::is_whole(self.state, job, gang_tree::is_told);
         let complaint = if is_ready || waits_for_its_own_pods(job) {
             None
         } else {
             self.group_waiting(ix)
         };
         let unschedulable = complaint.is_some();
+        // A PodGroup of Kubernetes itself says for ever that it was placed, so not before its pods are on their nodes: a
+        // Binding may fail, and a process that starts then would take a gang that was bound in part for a whole one.
+        let is_there = job.scheduled() >= job.min_available
+            && gang_tree::is_whole(self.state, job, gang_tree::is_on_node);
         let mut due_s = None;
         if self.is_postponed(ix) {
             // Nothing new is known of it.
@@ -52,10 +57,13 @@ impl Statuses<'_> {
             let (reason, message) = self.wording().group_reason(ix, &complaint);
             let what = ("Unschedulable", "True");
             due_s = self.put_condition(&mut status, now_s, what, reason, message);
-        } else if is_ready && self.plugins.writes_conditions() {
+        } else if is_ready
+            && self.plugins.writes_conditions()
+            && (is_there || !is_always_admitted(job))
+        {
             self.mark_scheduled(&mut status, now_s);
         }
-        status.phase = phase_of(job, unschedulable);
+        status.phase = phase_of(job, is_there, unschedulable);
         if status.phase == GroupPhase::Pending {
             status.conditions.retain(|known| known.kind != ADMITTED);
         }
@@ -102,10 +110,12 @@ impl Statuses<'_> {
         let is_unknown = status.phase == GroupPhase::Unknown;
         if is_unknown && self.follow_up.partial.was_bound_in_part(self.state, ix) {
             let message = "the gang was bound in part and never on its nodes as a whole";
-            let what = (NEVER_WHOLE, "True");
+            let what = (BOUND_IN_PART, "True");
             self.put_condition(status, now_s, what, "GangIncomplete", message.to_owned());
         } else {
-            status.conditions.retain(|known| known.kind != NEVER_WHOLE);
+            status
+                .conditions
+                .retain(|known| known.kind != BOUND_IN_PART);
         }
     }
 
@@ -165,17 +175,22 @@ fn waits_for_its_own_pods(job: &Job) -> bool {
         && job.scheduled() >= job.min_available
 }
 
-fn phase_of(job: &Job, unschedulable: bool) -> GroupPhase {
+/// A PodGroup of Kubernetes itself has its pods already, so no queue admits it.
+fn is_always_admitted(job: &Job) -> bool {
+    job.group().is_some_and(|group| group.is_native)
+}
+
+fn phase_of(job: &Job, is_there: bool, unschedulable: bool) -> GroupPhase {
     let scheduled = job.scheduled();
     if job.count(TaskStatus::Running) > 0 && unschedulable {
         GroupPhase::Unknown
-    } else if scheduled >= job.min_available && scheduled > 0 {
+    } else if is_there && scheduled > 0 {
         if scheduled == job.completed() {
             GroupPhase::Completed
         } else {
             GroupPhase::Running
         }
-    } else if job.status.phase == GroupPhase::Inqueue {
+    } else if job.status.phase == GroupPhase::Inqueue || is_always_admitted(job) {
         GroupPhase::Inqueue
     } else {
         GroupPhase::Pending

@@ -37,6 +37,7 @@ mod snapshot;
 mod surroundings;
 mod task_mix;
 mod tidying;
+mod trees;
 pub mod view;
 pub mod waiting;
 mod wasted;

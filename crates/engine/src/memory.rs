@@ -23,6 +23,7 @@ use crate::follow_up::standing_places::PlacesMemory;
 use crate::follow_up::suspects::{SuspectMemory, Suspects};
 use crate::fork::Fork;
 use crate::tidying::Tidying;
+use crate::trees;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +46,7 @@ pub struct EngineMemory {
 impl EngineMemory {
     /// Makes an engine that was told the same state go on where the other one was.
     pub fn restore(self, engine: &mut Engine) {
-        engine.state.seal();
+        trees::seal(engine);
         self.pods.restore(&mut engine.state);
         self.claims.restore(&mut engine.state);
         let (state, follow_up) = (&engine.state, &mut engine.follow_up);

@@ -14,6 +14,7 @@ use crate::follow_up::suspects::Outdated;
 use crate::give_up::GivenUp;
 use crate::metrics_snapshot::MetricsSnapshot;
 use crate::report::{ReportTime, Reports};
+use crate::trees;
 
 impl Engine {
     /// The status of this job's PodGroup, as it is in the state, is being written. Until
@@ -86,7 +87,7 @@ impl Engine {
             return Vec::new();
         }
         self.release_kept();
-        self.state.seal();
+        trees::seal(self);
         let suspects = &mut self.follow_up.suspects;
         suspects.outdated(&self.state, &mut self.kernel, &self.plugins)
     }

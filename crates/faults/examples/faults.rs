@@ -12,7 +12,7 @@ use pumice_faults::recorded_world::{RecordedMoment, recorded_moments};
 use pumice_faults::shuffles::configuration;
 use pumice_faults::{
     BrokenInvariant, CONFIGURATION, Summary, limiting_devices, run, run_from, run_with_claims,
-    run_with_time, run_with_topology, time_storm,
+    run_with_native_groups, run_with_time, run_with_topology, run_with_trees_of_groups, time_storm,
 };
 
 /// One storm by its seed.
@@ -21,7 +21,7 @@ type StormRun = fn(&Config, u64) -> Result<Summary, Box<BrokenInvariant>>;
 /// Name of a kind of storms, its configuration by seed, and what runs it.
 type StormKind = (&'static str, fn(u64) -> String, StormRun);
 
-const KINDS: [StormKind; 10] = [
+const KINDS: [StormKind; 12] = [
     ("plain", |_| CONFIGURATION.to_owned(), run),
     ("evictions", |_| EVICTING.to_owned(), run),
     ("shuffle", configuration, run),
@@ -48,6 +48,16 @@ const KINDS: [StormKind; 10] = [
         run_with_claims,
     ),
     ("time", time_storm::configuration, run_with_time),
+    (
+        "native",
+        |seed| [CONFIGURATION, EVICTING][usize::from(seed % 2 == 1)].to_owned(),
+        run_with_native_groups,
+    ),
+    (
+        "trees",
+        |seed| [CONFIGURATION, EVICTING][usize::from(seed % 2 == 1)].to_owned(),
+        run_with_trees_of_groups,
+    ),
 ];
 
 /// What storms begin with.

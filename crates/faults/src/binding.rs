@@ -72,6 +72,15 @@ impl Binding {
         self.phase = Phase::GivingBack(writer, outcome);
     }
 
+    /// What it leaves on claims of groups, having failed.
+    pub fn claims_left(self) -> Option<Outcome> {
+        let Phase::GivingBack(writer, _) = self.phase else {
+            return None;
+        };
+        let claims = writer.kept;
+        (!claims.is_empty()).then_some(Outcome::ClaimsLeft { claims })
+    }
+
     pub fn bound(&self) -> Outcome {
         Outcome::Bound {
             pod: self.pod(),

@@ -5,8 +5,9 @@
 use pumice_claims::{ClaimRequest, ClaimSpec, DeviceCount, RequestedDevices};
 use pumice_conf::Config;
 use pumice_model::object::{
-    DeviceClassObject, GroupObject, GroupPhase, NodeOp, NodeRequirement, NodeTerm, PodObject,
-    PodResourceClaim, PodTerm, Selector,
+    COMPOSITE_GROUP, CompositePolicy, DeviceClassObject, GroupObject, GroupPhase, GroupStatus,
+    HighestTier, NATIVE_GROUP, NativeTraits, NodeOp, NodeRequirement, NodeTerm, PodObject,
+    PodResourceClaim, PodTerm, Selector, TopologyRequest,
 };
 use pumice_model::resource::MAX_AMOUNT;
 
@@ -19,6 +20,9 @@ pub const NAMESPACE: &str = "attacker";
 /// What each node has.
 const CPU_MILLI: i64 = 8000;
 
+/// Label of nodes, of which each has a value of its own.
+const RACK: &str = "example.com/rack";
+
 /// And those with devices.
 const DEVICES: usize = 8;
 
@@ -29,7 +33,7 @@ pub type Written = Result<(), Box<BrokenInvariant>>;
 pub type Bomb = (&'static str, fn(&mut Simulation, u64, u64) -> Written);
 
 /// All kinds.
-pub const BOMBS: [Bomb; 9] = [
+pub const BOMBS: [Bomb; 12] = [
     ("strange names", strange_names),
     ("node terms", node_terms),
     ("pod terms", pod_terms),
@@ -39,6 +43,9 @@ pub const BOMBS: [Bomb; 9] = [
     ("many that fit nowhere", many_that_fit_nowhere),
     ("costly selectors", costly_selectors),
     ("absurd on a node", absurd_on_a_node),
+    ("wide tree", wide_tree),
+    ("chains and circles", chains_and_circles),
+    ("trees in domains", trees_in_domains),
 ];
 
 /// Nodes, of which the first so many have devices, and the queues `default` and `other`.
@@ -49,9 +56,13 @@ pub fn cluster(config: &Config, nodes: usize, with_devices: usize) -> Simulation
         server.put_queue(queue(name, 0));
     }
     for at in 0..nodes {
-        server.put_node(node(&format!("n{at}"), CPU_MILLI, 0));
+        let name = format!("n{at}");
+        let mut node = node(&name, CPU_MILLI, 0);
+        node.labels = vec![(RACK.to_owned(), name)];
+        server.put_node(node);
     }
     server.has_devices = true;
+    server.has_native_groups = true;
     server.put_class(DeviceClassObject {
         name: "gpu".to_owned(),
         ..DeviceClassObject::default()
@@ -225,6 +236,88 @@ fn costly_selectors(world: &mut Simulation, number: u64, size: u64) -> Written {
                 template: Some(name),
             }];
         });
+    }
+    Ok(())
+}
+
+fn of_tree(name: String, composite: Option<CompositePolicy>, parent: &str) -> GroupObject {
+    GroupObject {
+        is_native: true,
+        status: GroupStatus::of_native(Vec::new()),
+        native: NativeTraits {
+            parent: parent.to_owned(),
+            composite,
+            ..NativeTraits::default()
+        },
+        min_resources: None,
+        ..of_attacker(&name, 1, 0)
+    }
+}
+
+/// A PodGroup of a tree, and a pod of it that asks so much.
+fn put_leaf(world: &mut Simulation, name: &str, parent: &str, cpu_milli: i64) {
+    let group = format!("{NATIVE_GROUP}{name}");
+    world.server.put_group(of_tree(group.clone(), None, parent));
+    put(world, name, |pod| {
+        pod.group = Some(group);
+        pod.request = vec![("cpu".to_owned(), cpu_milli), ("pods".to_owned(), 1)];
+    });
+}
+
+/// Each other group fits nowhere, so that the tree as a whole does not.
+fn wide_tree(world: &mut Simulation, number: u64, size: u64) -> Written {
+    let (root, groups) = (format!("wide-{number}"), 40 * size);
+    let policy = CompositePolicy::Gang(groups as i32);
+    let whole = of_tree(format!("{COMPOSITE_GROUP}{root}"), Some(policy), "");
+    world.server.put_group(whole);
+    for at in 0..groups {
+        let cpu_milli = if at % 2 == 0 { 1 } else { 9000 + at as i64 };
+        put_leaf(world, &format!("{root}-{at}"), &root, cpu_milli);
+    }
+    Ok(())
+}
+
+/// Composites in a row, far more than there may be, and in a row that begins where it ends; none has the groups that it
+/// needs.
+fn chains_and_circles(world: &mut Simulation, number: u64, size: u64) -> Written {
+    let links = 40 * size;
+    for ring in [true, false] {
+        let name = |at: u64| format!("{}-{number}-{at}", if ring { "ring" } else { "chain" });
+        for at in 0..links {
+            let parent = match (at + 1 == links, ring) {
+                (true, true) => name(0),
+                (true, false) => String::new(),
+                (false, _) => name(at + 1),
+            };
+            let composite = format!("{COMPOSITE_GROUP}{}", name(at));
+            let link = of_tree(composite, Some(CompositePolicy::Gang(9)), &parent);
+            world.server.put_group(link);
+            put_leaf(world, &format!("{}-leaf", name(at)), &name(at), 1);
+        }
+    }
+    Ok(())
+}
+
+/// Each of so many groups on two levels wants to be in one domain, and has room in none.
+fn trees_in_domains(world: &mut Simulation, number: u64, size: u64) -> Written {
+    let root = format!("domains-{number}");
+    let put_composite = |world: &mut Simulation, name: &str, needs: u64, parent: &str| {
+        let policy = CompositePolicy::Gang(needs as i32);
+        let mut composite = of_tree(format!("{COMPOSITE_GROUP}{name}"), Some(policy), parent);
+        if !parent.is_empty() {
+            let label = HighestTier::Label(RACK.to_owned());
+            composite.topology = Some(TopologyRequest::Hard(label));
+        }
+        world.server.put_group(composite);
+    };
+    put_composite(world, &root, size, "");
+    for at in 0..size {
+        let (outer, inner) = (format!("{root}-{at}"), format!("{root}-{at}-in"));
+        put_composite(world, &outer, 1, &root);
+        put_composite(world, &inner, 2, &outer);
+        for leaf in 0..2 {
+            put_leaf(world, &format!("{inner}-{leaf}"), &inner, CPU_MILLI / 2 + 1);
+        }
     }
     Ok(())
 }

@@ -87,6 +87,7 @@ impl Simulation {
         self.change_network();
         self.change_devices();
         crate::natives::change_native_api(self);
+        crate::trees_of_groups::change_trees(self);
         match self.chance.below(100) {
             0..12 => self.new_gang(),
             12..15 => self.new_bare_pod(),

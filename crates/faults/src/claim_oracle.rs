@@ -235,7 +235,17 @@ pub(super) fn check_bind(server: &VirtualServer, pod: &PodObject) -> Result<(), 
         let Some(allocation) = &claim.allocation else {
             return broken(format!("claim {name} has no devices"));
         };
-        if !claim.reserved_for.contains(&pod.uid) {
+        let group = pod.group.as_ref().map(|name| key(&pod.namespace, name));
+        let group = group.and_then(|group| server.groups.get(&group));
+        let is_for_group = group.is_some_and(|group| {
+            let mut claims = group.native.claims.iter();
+            let named = (&entry.entry, &entry.claim);
+            claims.any(|own| (&own.entry, &own.claim) == named)
+        });
+        let consumer = group
+            .filter(|_| is_for_group)
+            .map_or(&pod.uid, |group| &group.uid);
+        if !claim.reserved_for.contains(consumer) {
             return broken(format!(
                 "claim {name} is reserved for {:?}",
                 claim.reserved_for
@@ -275,7 +285,11 @@ pub(super) fn check_settled(
     let broken = |text: String| Err(Invariant::Claims.broken(text));
     for (key, claim) in &server.devices.claims {
         let claim = &claim.object;
-        let mut users = claim.reserved_for.iter().map(|uid| server.pods.get(uid));
+        let pods = claim
+            .reserved_for
+            .iter()
+            .filter(|uid| !server.has_group(uid));
+        let mut users = pods.map(|uid| server.pods.get(uid));
         if users.clone().any(|pod| pod.is_none_or(is_done)) {
             return broken(format!("{key} is reserved for pods that are gone"));
         }

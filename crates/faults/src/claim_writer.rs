@@ -35,6 +35,8 @@ pub struct ClaimWriter {
     is_bound_elsewhere: bool,
     /// Claims that have let the pod in.
     pub written: Vec<WrittenClaim>,
+    /// Claims that stay with devices although the bind has failed, since they are a group's.
+    pub kept: Vec<WrittenClaim>,
     /// The term in which the bind was decided is over.
     pub is_over: bool,
 }
@@ -89,6 +91,7 @@ impl ClaimWriter {
             since_ms: None,
             is_bound_elsewhere: false,
             written: Vec::new(),
+            kept: Vec::new(),
             is_over: false,
         }
     }
@@ -105,11 +108,7 @@ impl ClaimWriter {
                 Tried::Done(version) => {
                     self.left.truncate(self.left.len() - 1);
                     if change == ClaimWrite::Give {
-                        self.written.push(WrittenClaim {
-                            namespace: step.namespace.clone(),
-                            claim: step.claim.clone(),
-                            version,
-                        });
+                        self.written.push(written(step, version));
                     }
                 }
                 Tried::Unprotected => self.left.push((at, ClaimWrite::Protect)),
@@ -175,6 +174,9 @@ impl ClaimWriter {
             return Tried::Unprotected;
         }
         let version = known.version;
+        if change == ClaimWrite::TakeBack && step.leaves(&found) {
+            self.kept.push(written(step, version));
+        }
         let change = (change, self.is_bound_elsewhere);
         match changed(step, pod, change, &known.object) {
             Err(text) => Tried::Failed(text),
@@ -267,6 +269,15 @@ impl DeviceReturn {
     }
 }
 
+/// A claim that has what was decided, in this version.
+fn written(step: &ClaimStep, version: u64) -> WrittenClaim {
+    WrittenClaim {
+        namespace: step.namespace.clone(),
+        claim: step.claim.clone(),
+        version,
+    }
+}
+
 /// What counts of a claim.
 fn reading<'a>(claim: &'a ResourceClaimObject, step: &ClaimStep, pod: &str) -> ClaimReading<'a> {
     let given = |allocation| match Some(allocation) == step.decided() {
@@ -280,7 +291,10 @@ fn reading<'a>(claim: &'a ResourceClaimObject, step: &ClaimStep, pod: &str) -> C
         is_protected: claim.is_protected,
         devices: found.map_or(FoundDevices::Nothing, given),
         users: claim.reserved_for.len(),
-        has_pod: claim.reserved_for.iter().any(|uid| uid == pod),
+        has_consumer: claim
+            .reserved_for
+            .iter()
+            .any(|uid| uid == step.consumer(pod)),
     }
 }
 
@@ -305,8 +319,8 @@ fn changed(
             if change.devices {
                 new.allocation = step.allocation.as_deref().cloned();
             }
-            if change.pod {
-                new.reserved_for.push(pod.to_owned());
+            if change.consumer {
+                new.reserved_for.push(step.consumer(pod).to_owned());
             }
             Ok(Some(new))
         }

@@ -232,11 +232,29 @@ impl VirtualServer {
         }
     }
 
+    /// There is a PodGroup with a UID.
+    pub(super) fn has_group(&self, uid: &str) -> bool {
+        let mut groups = self.groups.values();
+        groups.any(|group| group.uid == uid)
+    }
+
+    /// A PodGroup is gone: nothing is reserved for it any more.
+    pub(super) fn plan_syncs_of_group(&mut self, uid: &str) {
+        let claims = self.devices.claims.iter();
+        let of_it =
+            claims.filter(|(_, claim)| claim.object.reserved_for.iter().any(|one| one == uid));
+        let keys: Vec<String> = of_it.map(|(key, _)| key.clone()).collect();
+        keys.into_iter().for_each(|key| self.plan_sync(key));
+    }
+
     fn sync_claim(&mut self, key: &str) {
         let Some(mut object) = self.claim(key).cloned() else {
             return;
         };
-        let may_run = |uid: &String| self.pods.get(uid).is_some_and(|pod| !is_done(pod));
+        let may_run = |uid: &String| {
+            let pod = self.pods.get(uid);
+            pod.is_some_and(|pod| !is_done(pod)) || self.has_group(uid)
+        };
         let before = object.reserved_for.len();
         object.reserved_for.retain(may_run);
         let is_free = object.reserved_for.is_empty();

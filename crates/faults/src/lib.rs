@@ -47,6 +47,7 @@ mod text_writer;
 mod time_over;
 pub mod time_storm;
 mod topology;
+mod trees_of_groups;
 pub mod watch;
 mod writers;
 
@@ -71,7 +72,7 @@ use rng::Rng;
 use server::VirtualServer;
 pub use storm::{
     Summary, run, run_from, run_with_bad_input, run_with_claims, run_with_native_groups,
-    run_with_topology,
+    run_with_topology, run_with_trees_of_groups,
 };
 pub use time_storm::run_with_time;
 
@@ -332,7 +333,12 @@ impl Simulation {
         let leading = self.processes().filter(|process| process.leads);
         let leaders: Vec<u32> = leading.map(|process| process.elector.identity).collect();
         for (lands_ms, request) in self.network.landing(now_ms) {
-            self.oracle.check_term(lands_ms, &request, &leaders)?;
+            // A Binding binds the pod of its UID, or nobody: who waited for its answer saw that pod go, and waits no more.
+            let changes_nothing = matches!(&request.call, network::ServerCall::Bind { uid, .. }
+                if !self.server.pods.contains_key(uid));
+            if !changes_nothing {
+                self.oracle.check_term(lands_ms, &request, &leaders)?;
+            }
             // A request that is repeated finds the pod going.
             let goes = match &request.call {
                 network::ServerCall::Evict { uid, .. } => {
@@ -357,8 +363,8 @@ impl Simulation {
                     self.domain_binds += u32::from(tier.is_some());
                     let has_claims = pod.is_some_and(|pod| !pod.resource_claims.is_empty());
                     self.claim_binds += u32::from(has_claims);
-                    if let Some(natives) = &mut self.natives {
-                        natives.binds += u32::from(pod.is_some_and(natives::is_member));
+                    if let (Some(natives), Some(pod)) = (&mut self.natives, pod) {
+                        natives.note_bind(&self.server, pod);
                     }
                     self.oracle.check_bind(&request.call, &self.server)?;
                 }
@@ -457,8 +463,11 @@ impl Simulation {
         let leader = leader.map_or(self.led_by, Process::identity);
         let is_new = std::mem::replace(&mut self.led_by, leader) != leader;
         let binds = self.network.binds_under_way();
+        let moved = trees_of_groups::follow(&mut self.natives, &self.server, &binds, is_new)?;
         let all_bound = oracle::bound_by_group(&self.server);
-        for (key, group) in &self.server.groups {
+        // A gang that was whole while its PodGroup was not served was whole.
+        let hidden = self.natives.iter().flat_map(NativeGroups::hidden);
+        for (key, group) in self.server.groups.iter().chain(hidden) {
             let bound = all_bound.get(&(&*group.namespace, &*group.name));
             let bound = bound.copied().unwrap_or(0);
             let is_member = |(uid, _): &(String, String)| {
@@ -472,7 +481,7 @@ impl Simulation {
                 .map_or(group.min_member, |least| least.min(group.min_member));
             record.least = Some(least);
             let complete = i32::try_from(bound).unwrap_or(i32::MAX) >= least;
-            let unknown = is_new && oracle::may_have_been_whole(group);
+            let unknown = (is_new || moved.contains(key)) && oracle::may_have_been_whole(group);
             record.was_complete = stays && (record.was_complete || complete || unknown);
         }
         Ok(())
@@ -512,7 +521,14 @@ impl Simulation {
 
     fn check_settled(&mut self, handed_in: Option<u64>) -> Result<(), Broken> {
         natives::check_placed(self)?;
+        if !self.oracle.gangs_may_be_partial {
+            trees_of_groups::check_settled(self.natives.as_ref(), &self.server)?;
+        }
+        let in_trees = trees_of_groups::in_trees(self.natives.as_ref(), &self.server);
         for (key, group) in &self.server.groups {
+            if in_trees.contains(key) {
+                continue;
+            }
             let bound = bound_members(&self.server, key);
             let record = self.gang_records.get(key).copied().unwrap_or_default();
             let complete = i32::try_from(bound).unwrap_or(i32::MAX) >= group.min_member;

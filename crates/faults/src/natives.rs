@@ -3,16 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pumice_model::object::{
-    BOUND_IN_PART, GroupCondition, GroupObject, GroupStatus, NATIVE_GROUP, NativeCondition,
-    NativeTopic, NativeTraits, PodObject, SCHEDULED, UNSCHEDULABLE,
-};
+use pumice_model::object::{GroupObject, GroupStatus, NATIVE_GROUP, NativeTraits, PodObject};
 
 use super::Simulation;
 use super::claim_oracle::MAX_BREAK_MS;
 use super::invariant::{Broken, Invariant};
 use super::rng::Rng;
+use super::server::VirtualServer;
 use super::server_kind::ServerKind;
+use super::trees_of_groups::TreesOfGroups;
 
 /// What becomes of them in a simulation.
 #[derive(Clone, Debug)]
@@ -26,6 +25,8 @@ pub(super) struct NativeGroups {
     pub(super) changes: u32,
     /// Bindings of pods of such groups.
     pub(super) binds: u32,
+    /// Some of them are parts of trees.
+    pub(super) trees: Option<TreesOfGroups>,
 }
 
 impl NativeGroups {
@@ -36,13 +37,36 @@ impl NativeGroups {
             placed: BTreeSet::new(),
             changes: 0,
             binds: 0,
+            trees: None,
         }
     }
 
+    /// As many of them as can be are parts of trees.
+    pub(super) fn in_trees(seed: u64) -> Self {
+        Self {
+            trees: Some(TreesOfGroups::new(!seed)),
+            ..Self::new(seed)
+        }
+    }
+
+    /// A pod was bound.
+    pub(super) fn note_bind(&mut self, server: &VirtualServer, pod: &PodObject) {
+        self.binds += u32::from(is_member(pod));
+        if let Some(trees) = &mut self.trees {
+            trees.note_bind(server, pod);
+        }
+    }
+
+    /// Groups that the server does not serve now, by `namespace/name`.
+    pub(super) fn hidden(&self) -> impl Iterator<Item = (&String, &GroupObject)> {
+        self.hidden.iter().flat_map(|(_, groups)| groups)
+    }
+
     /// Makes a PodGroup and its pods those of Kubernetes itself, or leaves them as they are: half of all while they
-    /// are served.
+    /// are served, most where there are trees of them.
     pub(super) fn mark(&mut self, group: &mut GroupObject, pod: &mut PodObject) {
-        if self.hidden.is_some() || self.rng.percent(50) {
+        let spared = if self.trees.is_some() { 20 } else { 50 };
+        if self.hidden.is_some() || self.rng.percent(spared) {
             return;
         }
         group.name = format!("{NATIVE_GROUP}{}", group.name);
@@ -54,31 +78,16 @@ impl NativeGroups {
             ..NativeTraits::default()
         };
         pod.group = Some(group.name.clone());
+        if let Some(trees) = &mut self.trees {
+            trees.join(group);
+        }
     }
 }
 
 /// Whether a pod names such a group.
-pub(super) fn is_member(pod: &PodObject) -> bool {
+fn is_member(pod: &PodObject) -> bool {
     let name = pod.group.as_deref();
     name.is_some_and(|name| name.starts_with(NATIVE_GROUP))
-}
-
-/// What the object of such a group keeps of a status.
-pub(super) fn kept(status: &GroupStatus) -> GroupStatus {
-    let condition = |one: NativeCondition| GroupCondition {
-        kind: match (one.topic, one.holds) {
-            (NativeTopic::Placed, true) => SCHEDULED,
-            (NativeTopic::Placed, false) => UNSCHEDULABLE,
-            (NativeTopic::InPart, _) => BOUND_IN_PART,
-        }
-        .to_owned(),
-        status: "True".to_owned(),
-        reason: one.reason.to_owned(),
-        message: one.message,
-        ..GroupCondition::default()
-    };
-    let conditions = status.native_conditions().into_iter().map(condition);
-    GroupStatus::of_native(conditions.collect())
 }
 
 /// Now and then the server serves these groups in another version, or not at all for a while.

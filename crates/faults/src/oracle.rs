@@ -360,7 +360,7 @@ pub fn holding_members(server: &VirtualServer, group: &str) -> usize {
 }
 
 /// A pod counts as bound.
-fn is_bound(pod: &PodObject) -> bool {
+pub(super) fn is_bound(pod: &PodObject) -> bool {
     pod.node.is_some() && pod.phase != PodPhase::Failed
 }
 

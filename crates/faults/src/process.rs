@@ -19,6 +19,7 @@ use super::network::Network;
 use super::rng::Rng;
 use super::server::VirtualServer;
 use super::time_over;
+use super::trees_of_groups;
 use super::watch::Watches;
 use super::writers::Writers;
 
@@ -367,6 +368,9 @@ impl Process {
         // On a node that is gone nobody is of the gang any more.
         let on_node = |ix: &&TaskIx| state.task(**ix).gang_status().is_allocated();
         let partial = job.is_some_and(|job| {
+            if let Some(tree) = job.group().and_then(|group| group.native.tree.as_ref()) {
+                return !trees_of_groups::has_root(job, tree, |ix| on_node(&&ix));
+            }
             let bound = job.tasks.iter().filter(on_node).count();
             bound < usize::try_from(job.min_available).unwrap_or(0)
         });

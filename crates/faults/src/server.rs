@@ -13,7 +13,6 @@ use pumice_model::object::{
 use pumice_model::{Delta, KeptTopic};
 
 use super::device_objects::DeviceObjects;
-use super::natives;
 use super::server_kind::ServerKind;
 
 /// One change of one object.
@@ -300,6 +299,7 @@ impl VirtualServer {
     /// A PodGroup goes.
     pub fn remove_group(&mut self, key: &str) {
         if let Some(group) = self.groups.remove(key) {
+            self.plan_syncs_of_group(&group.uid);
             let kind = group_kind(&group);
             let delta = Delta::GroupDelete(group.namespace, group.name);
             self.note(kind, key.to_owned(), delta);
@@ -317,7 +317,7 @@ impl VirtualServer {
             return false;
         };
         let status = match group.is_native {
-            true => natives::kept(&status),
+            true => pumice_fixtures::kept_natively(&status),
             false => status,
         };
         if group.status != status {

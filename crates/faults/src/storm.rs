@@ -7,6 +7,7 @@ use super::invariant::Invariant;
 use super::natives::NativeGroups;
 use super::recorded_world::RecordedMoment;
 use super::rng::Rng;
+use super::trees_of_groups::TreesOfGroups;
 use super::{BrokenInvariant, Simulation};
 
 /// Steps in which something may happen.
@@ -31,6 +32,10 @@ pub struct Summary {
     pub native_binds: u32,
     /// How often those were served in another version, or not at all.
     pub native_changes: u32,
+    /// Pods bound whose PodGroup is part of a tree.
+    pub tree_binds: u32,
+    /// How often a tree of PodGroups, or a part of one, was bound in part.
+    pub trees_in_part: u32,
     /// How often a PodGroup was told when it is to start.
     pub plans: u32,
     /// Everything that happened.
@@ -42,6 +47,12 @@ impl Summary {
     pub(super) fn of(simulation: Simulation) -> Self {
         let natives =
             |count: fn(&NativeGroups) -> u32| simulation.natives.as_ref().map_or(0, count);
+        let trees = |count: fn(&TreesOfGroups) -> u32| {
+            let natives = simulation.natives.as_ref();
+            natives
+                .and_then(|natives| natives.trees.as_ref())
+                .map_or(0, count)
+        };
         Self {
             binds: simulation.binds,
             evictions: simulation.evicted.landed.values().sum(),
@@ -51,6 +62,8 @@ impl Summary {
             claim_binds: simulation.claim_binds,
             native_binds: natives(|natives| natives.binds),
             native_changes: natives(|natives| natives.changes),
+            tree_binds: trees(|trees| trees.binds),
+            trees_in_part: trees(|trees| trees.in_part),
             plans: simulation.server.told_plans(),
             history: simulation.history,
         }
@@ -101,6 +114,23 @@ pub fn run_with_native_groups(config: &Config, seed: u64) -> Result<Summary, Box
     let extras = Extras {
         topology: (seed % 4 == 1).then(|| Rng::new(seed ^ 0xd0d0)),
         natives: Some(NativeGroups::new(seed ^ 0xa71e)),
+        ..Extras::default()
+    };
+    storm(config, seed, extras)
+}
+
+/// Runs one seed in a cluster in which most of the gangs are PodGroups of Kubernetes itself, and most of those parts of
+/// trees, whose CompositePodGroups come, change and go.
+///
+/// # Errors
+/// An invariant is broken.
+pub fn run_with_trees_of_groups(
+    config: &Config,
+    seed: u64,
+) -> Result<Summary, Box<BrokenInvariant>> {
+    let extras = Extras {
+        topology: (seed % 4 == 1).then(|| Rng::new(seed ^ 0xd0d0)),
+        natives: Some(NativeGroups::in_trees(seed ^ 0x72ee)),
         ..Extras::default()
     };
     storm(config, seed, extras)

@@ -279,7 +279,8 @@ impl Writers {
         let uids: Vec<String> = self.binds.keys().cloned().collect();
         for uid in uids {
             if let Some(outcome) = self.step_bind(&uid, around) {
-                self.binds.remove(&uid);
+                let ended = self.binds.remove(&uid);
+                outcomes.extend(ended.and_then(Binding::claims_left));
                 outcomes.push(outcome);
             }
         }

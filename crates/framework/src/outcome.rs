@@ -120,8 +120,8 @@ pub struct KeptForOther {
 /// Why no domain holds what a unit of a job lacks (spec/08 §7).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoDomain {
-    /// Sub-job of which it is told; `None` for the job.
-    pub sub_job: Option<Box<str>>,
+    /// Sub-job, or CompositePodGroup of a tree, of which it is told; `None` for the job.
+    pub part: Option<Box<str>>,
     /// It has pods on nodes, and may only be around those.
     pub has_placed: bool,
     /// Pods that the unit lacks.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pumice_conf::Enabled;
 use pumice_devices::Settings;
 use pumice_model::object::NodeObject;
-use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, ResVec, Rules, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, NodeIx, QueueIx, ResVec, Rules, State, TaskIx, gang_tree};
 
 use crate::memory::PluginMemory;
 use crate::observer::{Observer, Stage};
@@ -289,7 +289,7 @@ impl Plugins {
     /// Gangs that are bound in part, then JobOrder, then creation, then the key
     /// ([`Population::job_key_order`](pumice_model::Population::job_key_order)).
     pub fn job_order(&self, state: &State, left: JobIx, right: JobIx) -> Ordering {
-        let partial = |job: JobIx| self.has_gangs() && state.job(job).is_partial();
+        let partial = |job: JobIx| self.has_gangs() && gang_tree::is_partial(state, state.job(job));
         let answers = self
             .ask(&self.points.job_order, |x| x.as_job_order())
             .map(|p| p.job_order(state, left, right));

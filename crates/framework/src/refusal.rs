@@ -112,6 +112,12 @@ impl QueueFault {
         }
     }
 
+    /// What `spec.parent` of that queue names, empty where the queue is gone.
+    pub fn parent(self, state: &State) -> &str {
+        let queue = state.population().queues().find(self.queue());
+        queue.map_or("", |queue| &queue.object.parent)
+    }
+
     /// What is wrong, where, and what to do.
     pub fn text(self, state: &State) -> String {
         let Some(queue) = state.population().queues().find(self.queue()) else {

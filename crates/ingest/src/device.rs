@@ -28,10 +28,27 @@ pub(crate) fn fill_pod(out: &mut PodObject, meta: &ObjectMeta, spec: &PodSpec) {
     let regular = regular.map(|container| container_facts(container, ContainerKind::Regular));
     let containers: Vec<ContainerFacts> = init.chain(regular).collect();
     if containers.iter().any(|facts| !facts.amounts.is_empty()) {
+        out.facts.names = names(spec, &containers);
         out.facts.containers = containers;
         out.facts.annotations = annotations(meta, families::asks);
         out.facts.labels = labels(meta);
     }
+}
+
+/// Names of the containers that some family writes down by name; `facts` are those of all containers.
+fn names(spec: &PodSpec, facts: &[ContainerFacts]) -> Vec<(u16, String)> {
+    let all = spec
+        .init_containers
+        .iter()
+        .flatten()
+        .chain(&spec.containers);
+    let named = all.zip(facts).enumerate().filter(|(_, (_, facts))| {
+        let mut resources = facts.amounts.iter();
+        resources.any(|(resource, _)| families::is_named(resource))
+    });
+    named
+        .filter_map(|(at, (container, _))| Some((u16::try_from(at).ok()?, container.name.clone())))
+        .collect()
 }
 
 /// Fills in what a node tells of its devices.

@@ -42,7 +42,8 @@ pub fn resource_claim(
     let owner = metadata.owner_references.iter().flatten();
     let mut owner = owner.filter(|owner| owner.controller == Some(true));
     let path = Path::root("spec");
-    let spec = wire.spec.devices.as_ref();
+    let spec = wire.spec.as_ref();
+    let spec = spec.and_then(|spec| spec.devices.as_ref());
     let status = wire.status.as_ref();
     let allocation = status.and_then(|status| status.allocation.as_ref());
     let reserved = status.and_then(|status| status.reserved_for.as_ref());
@@ -81,7 +82,8 @@ pub fn resource_claim_template(
     let name = meta::name(&wire.metadata, &mut problems);
     let namespace = meta::namespace(&wire.metadata);
     let path = Path::root("spec");
-    let spec = wire.spec.spec.devices.as_ref();
+    let spec = wire.spec.as_ref();
+    let spec = spec.and_then(|spec| spec.spec.as_ref()?.devices.as_ref());
     let spec = claim_spec(spec, path.field("spec"), &mut problems);
     problems.or((namespace, name, spec))
 }
@@ -92,15 +94,16 @@ pub fn resource_claim_template(
 /// It has no name.
 pub fn device_class(wire: &DeviceClass) -> Result<DeviceClassObject, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
-    let config = wire.spec.config.iter().flatten();
+    let spec = wire.spec.clone().unwrap_or_default();
+    let config = spec.config.iter().flatten();
     let out = DeviceClassObject {
         name: meta::name(&wire.metadata, &mut problems),
-        selectors: expressions(wire.spec.selectors.as_ref()),
+        selectors: expressions(spec.selectors.as_ref()),
         config: config
             .filter_map(|config| config.opaque.as_ref())
             .map(opaque)
             .collect(),
-        extended_resource: wire.spec.extended_resource_name.clone(),
+        extended_resource: spec.extended_resource_name.clone(),
     };
     problems.or(out)
 }

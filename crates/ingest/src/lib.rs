@@ -25,6 +25,7 @@ mod allowance;
 mod amount;
 mod bounds;
 mod claim;
+mod composite_group;
 mod device;
 mod device_claim;
 mod device_words;
@@ -56,6 +57,7 @@ pub use claim::{
     csi_driver, csi_node, csi_storage_capacity, ephemeral_claims, persistent_volume_claim,
     storage_class, volume_attachment,
 };
+pub use composite_group::composite_pod_group;
 pub use device_claim::{device_class, resource_claim, resource_claim_template, resource_slice};
 pub use group::pod_group;
 pub use hyper_node::hyper_node;

@@ -1,11 +1,13 @@
 //! PodGroups of Kubernetes itself, and how pods name theirs (spec/03 §B10).
 
 use k8s_openapi::api::core::v1::PodSpec;
-use pumice_api::native_pod_group::{NativeDisruptionMode, NativePodGroupStatus};
-use pumice_api::{NativePodGroup, keys};
+use pumice_api::native_pod_group::{
+    NativeDisruptionMode, NativeGroupCondition, NativeSchedulingConstraints,
+};
+use pumice_api::{CompositePodGroup, NativePodGroup, keys};
 use pumice_model::object::{
-    GroupCondition, GroupObject, GroupStatus, HighestTier, NATIVE_GROUP, NativeTraits, SCHEDULED,
-    TopologyRequest, UNSCHEDULABLE,
+    GroupCondition, GroupObject, GroupStatus, HighestTier, NATIVE_GROUP, NativeTraits,
+    PodResourceClaim, SCHEDULED, TopologyRequest, UNSCHEDULABLE,
 };
 
 use crate::meta;
@@ -14,11 +16,14 @@ use crate::pod::NEVER;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
 use crate::run_time;
 
+/// How many claims a group may have.
+const MAX_CLAIMS: usize = 4;
+
 /// Reads a PodGroup of `scheduling.k8s.io`. Its pods are there already, so it counts as admitted.
 ///
 /// # Errors
 /// Every problem: no name, not exactly one policy, a minimum below 1, an unknown mode of disruption, a topology without
-/// label.
+/// label, too many claims, a claim without name or source.
 pub fn native_pod_group(
     group: &NativePodGroup,
     options: &Options,
@@ -28,8 +33,12 @@ pub fn native_pod_group(
     let name = meta::name(&group.metadata, &mut problems);
     let namespace = meta::namespace(&group.metadata);
     let min_member = min_member(group, path.field("schedulingPolicy"), &mut problems);
-    let topology = topology(group, path.field("schedulingConstraints"), &mut problems);
-    let goes_whole = goes_whole(group, path.field("disruptionMode"), &mut problems);
+    let constraints = group.spec.scheduling_constraints.as_ref();
+    let constraints_path = path.field("schedulingConstraints");
+    let topology = topology(constraints, constraints_path, &mut problems);
+    let mode = group.spec.disruption_mode.as_ref();
+    let goes_whole = goes_whole(mode, path.field("disruptionMode"), &mut problems);
+    let claims = claims(group, path, &mut problems);
     // Not a label: who may use which queue is asked about the annotation (`deploy/optional/queue-use.yaml`).
     let queue = meta::annotation(&group.metadata, keys::QUEUE_NAME);
     problems.or(GroupObject {
@@ -43,13 +52,15 @@ pub fn native_pod_group(
         user: meta::user(&group.metadata),
         requester: meta::requester(&group.metadata),
         annotations: run_time::annotations(&group.metadata, options, None),
-        status: status(&group.status),
+        status: status(&group.status.conditions),
         is_native: true,
         native: NativeTraits {
             goes_whole,
             never_preempts: group.spec.preemption_policy.as_deref() == Some(NEVER),
             priority: group.spec.priority,
-            unserved: unserved(group),
+            claims,
+            parent: parent(&group.spec.parent_composite_pod_group_name),
+            ..NativeTraits::default()
         },
         name: native_name(&name),
         namespace,
@@ -84,12 +95,12 @@ fn min_member(group: &NativePodGroup, path: Path<'_>, problems: &mut ObjectProbl
 }
 
 /// All pods on nodes with the same value of a label, where the group asks for that.
-fn topology(
-    group: &NativePodGroup,
+pub(crate) fn topology(
+    constraints: Option<&NativeSchedulingConstraints>,
     path: Path<'_>,
     problems: &mut ObjectProblems,
 ) -> Option<TopologyRequest> {
-    let constraints = group.spec.scheduling_constraints.as_ref()?;
+    let constraints = constraints?;
     let [only] = constraints.topology.as_slice() else {
         if !constraints.topology.is_empty() {
             let message = "more than one is set".to_owned();
@@ -106,8 +117,13 @@ fn topology(
     Some(TopologyRequest::Hard(key))
 }
 
-fn goes_whole(group: &NativePodGroup, path: Path<'_>, problems: &mut ObjectProblems) -> bool {
-    match &group.spec.disruption_mode {
+/// Whether what is below is evicted all together or not at all.
+pub(crate) fn goes_whole(
+    mode: Option<&NativeDisruptionMode>,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> bool {
+    match mode {
         None | Some(NativeDisruptionMode::Single) => false,
         Some(NativeDisruptionMode::All) => true,
         Some(NativeDisruptionMode::Unknown(mode)) => {
@@ -119,32 +135,52 @@ fn goes_whole(group: &NativePodGroup, path: Path<'_>, problems: &mut ObjectProbl
     }
 }
 
-/// What a group asks that this scheduler does not do.
-fn unserved(group: &NativePodGroup) -> String {
-    let mut told = Vec::new();
-    if let Some(parent) = &group.spec.parent_composite_pod_group_name {
-        told.push(format!(
-            "its PodGroup is part of CompositePodGroup {parent}, and groups of groups are not placed by this \
-             scheduler: name no parentCompositePodGroupName"
-        ));
+/// Claims that its pods may share, a few of different names.
+fn claims(
+    group: &NativePodGroup,
+    path: Path<'_>,
+    problems: &mut ObjectProblems,
+) -> Vec<PodResourceClaim> {
+    let all = &group.spec.resource_claims;
+    if all.len() > MAX_CLAIMS {
+        let message = format!("{} are set", all.len());
+        let help = "write four at most, or let pods name more themselves";
+        problems.add(path.field("resourceClaims"), message, help);
     }
-    let claims = group.spec.resource_claims.iter();
-    let claims: Vec<&str> = claims.map(|claim| claim.name.as_str()).collect();
-    if !claims.is_empty() {
-        told.push(format!(
-            "its PodGroup has resource claims of its own ({}), which this scheduler does not reserve for groups: \
-             name claims in pods alone",
-            claims.join(", ")
-        ));
+    let mut read: Vec<PodResourceClaim> = Vec::new();
+    for (at, claim) in all.iter().enumerate() {
+        let path = path.item("resourceClaims", at);
+        if claim.name.is_empty() || read.iter().any(|known| known.entry == claim.name) {
+            let message = format!("{:?} is no name of one claim", claim.name);
+            let help =
+                "write a name that no other claim of the group has: pods name the claim by it";
+            problems.add(path.field("name"), message, help);
+        }
+        let sources = (
+            &claim.resource_claim_name,
+            &claim.resource_claim_template_name,
+        );
+        if sources.0.is_some() == sources.1.is_some() {
+            let message =
+                "not exactly one of resourceClaimName and resourceClaimTemplateName is set";
+            let help = "name a ResourceClaim, or the template to make one of";
+            problems.add(path, message.to_owned(), help);
+        }
+        read.push(PodResourceClaim {
+            entry: claim.name.clone(),
+            claim: claim.resource_claim_name.clone(),
+            template: claim.resource_claim_template_name.clone(),
+        });
     }
-    told.join("; ")
+    read
 }
 
 /// What the conditions of a group say, in the words of other PodGroups.
-fn status(wire: &NativePodGroupStatus) -> GroupStatus {
+pub(crate) fn status(wire: &[NativeGroupCondition]) -> GroupStatus {
     let mut conditions: Vec<GroupCondition> = Vec::new();
-    for condition in &wire.conditions {
-        let is_placed = NativePodGroup::PLACED_CONDITIONS.contains(&&*condition.kind);
+    for condition in wire {
+        let is_placed = NativePodGroup::PLACED_CONDITIONS.contains(&&*condition.kind)
+            || condition.kind == CompositePodGroup::PLACED_CONDITION;
         let (kind, status) = match (is_placed, &*condition.status) {
             (true, "True") => (SCHEDULED, "True"),
             (true, _) => (UNSCHEDULABLE, "True"),
@@ -161,6 +197,11 @@ fn status(wire: &NativePodGroupStatus) -> GroupStatus {
         });
     }
     GroupStatus::of_native(conditions)
+}
+
+/// The CompositePodGroup that a group is part of; empty for none.
+pub(crate) fn parent(named: &Option<String>) -> String {
+    named.clone().unwrap_or_default()
 }
 
 /// Name of such a group among all PodGroups of its namespace.

@@ -48,8 +48,7 @@ pub fn replication_controller(
 /// # Errors
 /// Every problem: no name, a bad selector.
 pub fn replica_set(set: &ReplicaSet) -> Result<WorkloadObject, Vec<ObjectProblem>> {
-    let wire = set.spec.as_ref().map(|spec| &spec.selector);
-    selected("ReplicaSet", &set.metadata, wire)
+    selected("ReplicaSet", &set.metadata, &set.spec.selector)
 }
 
 /// Reads a StatefulSet.
@@ -57,17 +56,18 @@ pub fn replica_set(set: &ReplicaSet) -> Result<WorkloadObject, Vec<ObjectProblem
 /// # Errors
 /// Every problem: no name, a bad selector.
 pub fn stateful_set(set: &StatefulSet) -> Result<WorkloadObject, Vec<ObjectProblem>> {
-    let wire = set.spec.as_ref().map(|spec| &spec.selector);
-    selected("StatefulSet", &set.metadata, wire)
+    selected("StatefulSet", &set.metadata, &set.spec.selector)
 }
 
 fn selected(
     kind: &str,
     wire: &ObjectMeta,
-    selector: Option<&LabelSelector>,
+    selector: &LabelSelector,
 ) -> Result<WorkloadObject, Vec<ObjectProblem>> {
     let mut problems = ObjectProblems::default();
     let spec = Path::root("spec");
+    // An empty one would select all pods, and no API server takes it.
+    let selector = Some(selector).filter(|selector| **selector != LabelSelector::default());
     let selector = selector::optional(selector, spec.field("selector"), &mut problems);
     let out = workload(kind, wire, selector.unwrap_or_default(), &mut problems);
     problems.or(out)

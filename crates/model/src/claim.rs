@@ -21,6 +21,8 @@ mod before;
 mod charge;
 mod dump;
 mod grant;
+mod groups;
+mod held;
 mod holding;
 mod need;
 mod objects;
@@ -43,6 +45,10 @@ pub use before::ClaimsBefore;
 pub use charge::{ClaimCharge, ClaimedDevices};
 pub(crate) use charge::{ClaimCounts, DeviceHold};
 use grant::ClaimGrant;
+pub use groups::ClaimGroup;
+pub(crate) use groups::GroupKey;
+use groups::{ClaimingGroups, NamedClaim};
+use held::{HeldClaims, HeldCounts};
 pub(crate) use holding::ClaimExit;
 pub use need::{OpenResourceClaim, ResourceNeed};
 pub use pumice_claims::Misfit as DeviceMisfit;
@@ -88,6 +94,9 @@ pub struct ResourceClaims {
     claims: NamedEntries<ClaimEntry>,
     stock: DeviceStock,
     tasks: FxHashMap<TaskIx, TaskClaims>,
+    /// PodGroups that have claims of their own.
+    groups: ClaimingGroups,
+    held: HeldClaims,
     adrift: AdriftBinds,
     needs: NeedPool<ResourceNeedIx, ResourceNeed>,
     stale: StaleEntries<ResourceClaimIx>,
@@ -160,9 +169,8 @@ impl ResourceClaims {
         let Some(pod) = self.tasks.get(&task) else {
             return Vec::new();
         };
-        let claims = pod.claims.iter().filter_map(|(ix, _)| *ix);
-        let entries = claims.map(|ix| &self.claims[ix.at()]);
-        entries.filter_map(ClaimEntry::step).collect()
+        let step = |named: &NamedClaim| self.claims[named.ix?.at()].step(named, &pod.uid);
+        pod.claims.iter().filter_map(step).collect()
     }
 
     /// What stands against each device for the claims of a pod that have none, if that keeps the pod off a
@@ -186,7 +194,7 @@ impl ResourceClaims {
         let obstacles = DeviceObstacles { stock, holder };
         let mut told = Vec::new();
         for open in &need.open {
-            let claim = &self.claims[pod.claims[open.at].0?.at()];
+            let claim = &self.claims[pod.claims[open.at].ix?.at()];
             told.push(obstacles.of_claim(&claim.full_name(), open));
         }
         Some(told.join(" "))
@@ -197,9 +205,10 @@ impl ResourceClaims {
         let Some(pod) = self.tasks.get(&task) else {
             return true;
         };
+        let is_served = |ix: ResourceClaimIx| self.claims[ix.at()].serves();
         pod.claims
             .iter()
-            .all(|(ix, _)| ix.is_some_and(|ix| self.claims[ix.at()].serves()))
+            .all(|named| named.ix.is_some_and(is_served))
     }
 }
 
@@ -233,15 +242,15 @@ impl ClaimEntry {
         self.allocation().is_some() && !self.has_promise()
     }
 
-    /// There may be no room for another pod: some may be counted twice.
-    fn may_be_full(&self) -> bool {
+    /// How many it is reserved for at most: some may be counted twice, pods of one group many times.
+    fn most_consumers(&self) -> usize {
         let reserved = self.object.as_ref().map(|object| object.reserved_for.len());
-        self.holders as usize + reserved.unwrap_or(0) >= MAX_RESERVED
+        self.holders as usize + reserved.unwrap_or(0)
     }
 
     /// What a bind has to write about the claim, also for a pod that the claim is told to be reserved
     /// for: a bind that failed may have taken it out again, and that may not be told yet.
-    fn step(&self) -> Option<ClaimStep> {
+    fn step(&self, named: &NamedClaim, pod_uid: &str) -> Option<ClaimStep> {
         let object = self.object.as_ref()?;
         let (allocation, known) = match &object.allocation {
             Some(known) => (None, Some(Box::new(known.clone()))),
@@ -251,6 +260,9 @@ impl ClaimEntry {
             namespace: self.key.0.clone(),
             claim: self.key.1.clone(),
             claim_uid: object.uid.clone(),
+            group: self
+                .group_for(named, pod_uid)
+                .map(|group| (**group).clone()),
             allocation,
             known,
         })

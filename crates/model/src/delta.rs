@@ -48,6 +48,9 @@ pub enum Delta {
         /// Claims of the pod, as far as their versions are known.
         claims: Vec<WrittenClaim>,
     },
+    /// Claims have on the API server what was decided for them, which the watch may not tell yet, though the Binding for
+    /// which that was written has failed.
+    ClaimsLeft(Vec<WrittenClaim>),
     /// A Binding decided by an earlier scheduler is on its way to this node; the pod object does
     /// not tell yet. Part of a dump.
     PodAssumed {
@@ -261,6 +264,7 @@ impl Delta {
                 | Self::BindFailed { .. }
                 | Self::BindTakenBack { .. }
                 | Self::PodBound { .. }
+                | Self::ClaimsLeft(_)
                 | Self::PodAssumed { .. }
                 | Self::PodHeld { .. }
                 | Self::GroupApply(_)

@@ -17,6 +17,7 @@ pub mod delta;
 pub mod device;
 pub mod domains;
 pub mod extender;
+pub mod gang_tree;
 pub mod group_name;
 pub mod intern;
 pub mod ix;
@@ -54,7 +55,7 @@ pub use ix::{
     ResourceNeedIx, RulesIx, ShapeIx, TaskId, TaskIx,
 };
 pub use job::{Job, Origin, SubJob};
-pub use job_unit::JobUnit;
+pub use job_unit::{JobUnit, UnitPart};
 pub use kept::{KeptBefore, KeptTopic};
 pub use network::{NetworkDomain, NetworkTree, TierProblem};
 pub use node::{LoadMoment, Nodes};
@@ -63,8 +64,9 @@ pub use resource::{MAX_AMOUNT, ResIx, ResVec, ResourceNames};
 pub use shape::{Rules, Shape};
 pub use spare::SparePods;
 pub use state::{
-    Applied, ChangeJournal, Ground, GroupChange, Placement, PodChange, Population, State, Supplies,
-    SupplyPlan,
+    Applied, ChangeJournal, Ground, GroupChange, PartInPart, Placement, PodChange, Population,
+    State, Supplies, SupplyPlan, TreeMember, note_placed_within, parts_bound_in_part, parts_within,
+    settle_trees,
 };
 pub use task::{Task, TaskStatus};
 pub use volume::{VolumeNeed, VolumeStep, Volumes};

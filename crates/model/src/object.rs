@@ -7,6 +7,7 @@
 
 mod admitted;
 mod claim;
+mod gang_tree;
 mod group;
 mod hyper_node;
 mod native;
@@ -18,13 +19,15 @@ pub use claim::{
     ClaimAllocation, DeviceClassObject, NodeAccess, PodResourceClaim, PublishedDevice,
     ResourceClaimObject, SliceObject, TaintRuleObject, TaintedDevices, WrittenClaim,
 };
+pub use gang_tree::{GangNode, GangTree};
 pub use group::{
-    GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeGroups,
-    QueueObject, QueueState, SubGroupPolicy,
+    COMPOSITE_GROUP, GroupCondition, GroupLimits, GroupObject, GroupPhase, GroupStatus,
+    NATIVE_GROUP, NodeGroups, QueueObject, QueueState, SubGroupPolicy,
 };
 pub use hyper_node::{HighestTier, HyperNodeMembers, HyperNodeObject, TopologyRequest};
 pub use native::{
-    BOUND_IN_PART, NativeCondition, NativeTopic, NativeTraits, SCHEDULED, UNSCHEDULABLE,
+    BOUND_IN_PART, CompositePolicy, NativeCondition, NativeTopic, NativeTraits, SCHEDULED,
+    UNSCHEDULABLE,
 };
 pub use numa::{
     AskedPolicy, AssignedPod, CpuPlace, CpuRequest, InitCpus, MAX_CPU, MAX_NUMA_NODES,

@@ -240,6 +240,12 @@ pub enum Outcome {
         /// For people.
         message: String,
     },
+    /// Claims that are reserved for a PodGroup have devices on the API server, although the bind has failed for which
+    /// that was written: [`Outcome::BindFailed`] follows.
+    ClaimsLeft {
+        /// Which claims.
+        claims: Vec<WrittenClaim>,
+    },
     /// The deletion was accepted, or the pod is gone already.
     Evicted {
         /// Which pod.

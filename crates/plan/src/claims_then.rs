@@ -35,8 +35,9 @@ impl<'e> ClaimsThen<'e> {
                     claim.allocation = Some((**given).clone());
                     claim.is_protected = true;
                 }
-                if !claim.reserved_for.iter().any(|user| user == uid) {
-                    claim.reserved_for.push(uid.to_owned());
+                let consumer = step.consumer(uid);
+                if !claim.reserved_for.iter().any(|user| user == consumer) {
+                    claim.reserved_for.push(consumer.to_owned());
                 }
                 true
             });
@@ -103,12 +104,17 @@ impl<'e> ClaimsThen<'e> {
 }
 
 /// What was made of templates for a pod is made for the one that comes in its place, too: the claims, which that one names.
+/// What was made for its group stays.
 pub fn made_again(engine: &Engine, pod: &mut PodObject) -> Vec<Delta> {
-    let claims = engine.state().supplies().resource_claims();
+    let state = engine.state();
+    let claims = state.supplies().resource_claims();
     let uid = pod.uid.clone();
     let made = |entry: &mut PodResourceClaim| {
         let name = entry.claim.as_mut().filter(|_| entry.template.is_some())?;
         let claim = claims.object(&(pod.namespace.clone(), name.clone()))?;
+        if claims.is_group(&claim.owner_uid) {
+            return None;
+        }
         name.push_str("-again");
         Some(Delta::ResourceClaimApply(Box::new(ResourceClaimObject {
             namespace: claim.namespace.clone(),

@@ -7,6 +7,7 @@
 
 mod newcomers;
 mod sub_groups;
+mod trees;
 
 use std::cmp::Ordering;
 
@@ -215,7 +216,10 @@ impl SubJobOrder for Gang {
 impl JobReady for Gang {
     fn job_ready(&self, state: &State, job: JobIx) -> bool {
         let job = state.job(job);
-        job.is_ready() && job.roles_hold(RoleCount::ready) && sub_jobs_hold(state, job, is_ready)
+        job.is_ready()
+            && job.roles_hold(RoleCount::ready)
+            && sub_jobs_hold(state, job, is_ready)
+            && trees::is_ready(state, job)
     }
 
     fn lacks(&self, state: &State, job: JobIx) -> u32 {
@@ -239,7 +243,8 @@ impl JobPipelined for Gang {
         permit_if(
             job.is_pipelined()
                 && job.roles_hold(RoleCount::pipelined)
-                && sub_jobs_hold(state, job, is_pipelined),
+                && sub_jobs_hold(state, job, is_pipelined)
+                && trees::is_pipelined(state, job),
         )
     }
 
@@ -281,6 +286,7 @@ impl JobValid for Gang {
             });
         }
         sub_groups::valid(state, job)?;
+        trees::valid(state, job)?;
         let (valid, min) = (job.valid(), job.min_available);
         if valid < min {
             let message = format!(

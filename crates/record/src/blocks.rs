@@ -19,10 +19,10 @@ use crate::standing::SegmentStart;
 
 /// Version of the format. It goes up with every change of what is recorded, so that nobody reads what means something
 /// else now: encoded types have no names in them.
-pub const FORMAT: u32 = 7;
+pub const FORMAT: u32 = 8;
 
 /// The oldest format that is read. A newer one is read with it where all that was added stands behind what was there.
-pub const OLDEST_FORMAT: u32 = 7;
+pub const OLDEST_FORMAT: u32 = 8;
 
 /// How a block begins.
 pub(crate) const MARK: [u8; 4] = *b"PuBB";

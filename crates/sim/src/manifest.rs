@@ -17,8 +17,8 @@ use k8s_openapi::api::storage::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::{
-    DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology,
-    PodGroup, Queue,
+    CompositePodGroup, DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard,
+    Numatopology, PodGroup, Queue,
 };
 use pumice_model::Delta;
 use pumice_wire::rules::{self, BrokenRule, RuleScope};
@@ -37,6 +37,8 @@ pub enum Manifest {
     Pod(Box<Pod>),
     /// `scheduling.volcano.sh/v1beta1/PodGroup`.
     PodGroup(Box<PodGroup>),
+    /// `scheduling.k8s.io/v1alpha3/CompositePodGroup`.
+    CompositePodGroup(Box<CompositePodGroup>),
     /// `scheduling.k8s.io/v1beta1/PodGroup`, or an older version of it.
     NativePodGroup(Box<NativePodGroup>),
     /// `scheduling.volcano.sh/v1beta1/Queue`.
@@ -117,6 +119,7 @@ impl Manifest {
         Some(match self {
             Self::Pod(object) => &mut object.metadata,
             Self::PodGroup(object) => &mut object.metadata,
+            Self::CompositePodGroup(object) => &mut object.metadata,
             Self::NativePodGroup(object) => &mut object.metadata,
             Self::Job(object) => &mut object.metadata,
             Self::Service(object) => &mut object.metadata,
@@ -251,6 +254,9 @@ fn kind_of(
             Manifest::PriorityClass(Box::new(typed(node, json)?))
         }
         ("node.k8s.io", "RuntimeClass") => Manifest::RuntimeClass(Box::new(typed(node, json)?)),
+        ("scheduling.k8s.io", "CompositePodGroup") => {
+            Manifest::CompositePodGroup(Box::new(typed(node, json)?))
+        }
         ("scheduling.k8s.io", "PodGroup") => Manifest::NativePodGroup(Box::new(typed(node, json)?)),
         ("scheduling.volcano.sh", "PodGroup") => Manifest::PodGroup(Box::new(typed(node, json)?)),
         ("scheduling.volcano.sh", "Queue") => Manifest::Queue(Box::new(typed(node, json)?)),

@@ -295,7 +295,8 @@ impl World {
 
     /// One round of the controller of resource claims.
     pub fn run_claims(&mut self) {
-        self.device_claims.run(&mut self.pods, &mut self.deltas);
+        let claims = &mut self.device_claims;
+        claims.run(&self.groups, &mut self.pods, &mut self.deltas);
     }
 
     /// One round of the controllers of volumes and of resource claims.

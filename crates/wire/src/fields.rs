@@ -171,12 +171,33 @@ mod tests {
         "status.resourceClaimStatuses",
     ];
 
+    /// What the published definition of CompositePodGroups has, of v1alpha3 alone.
+    const COMPOSITE_GROUPS: [&str; 15] = [
+        "spec.parentCompositePodGroupName",
+        "spec.workloadRef",
+        "spec.schedulingPolicy.basic",
+        "spec.schedulingPolicy.gang.minGroupCount",
+        "spec.schedulingConstraints.topology.key",
+        "spec.disruptionMode",
+        "spec.priorityClassName",
+        "spec.priority",
+        "spec.preemptionPolicy",
+        "status.conditions.type",
+        "status.conditions.status",
+        "status.conditions.observedGeneration",
+        "status.conditions.lastTransitionTime",
+        "status.conditions.reason",
+        "status.conditions.message",
+    ];
+
     #[test]
     fn groups_of_kubernetes_have_the_fields_of_each_published_version_and_no_others() {
         let mut named = std::collections::BTreeSet::from(["apiVersion", "kind", "metadata"]);
-        for (version, paths) in NATIVE_GROUPS {
+        let composite = ("CompositePodGroup", "v1alpha3", &COMPOSITE_GROUPS[..]);
+        let kinds = NATIVE_GROUPS.map(|(version, paths)| ("PodGroup", version, paths));
+        for (kind, version, paths) in kinds.into_iter().chain([composite]) {
             for path in paths {
-                let mut fields = of_kind("scheduling.k8s.io", "PodGroup");
+                let mut fields = of_kind("scheduling.k8s.io", kind);
                 for name in path.split('.') {
                     let found = fields.and_then(|fields| fields.field(name));
                     fields = match found {
@@ -192,8 +213,13 @@ mod tests {
                 }
             }
         }
-        let mut types = vec!["scheduling.k8s.io/PodGroup"];
-        types.extend(TYPES.keys().filter(|name| name.starts_with("Native")));
+        let kinds = [
+            "scheduling.k8s.io/PodGroup",
+            "scheduling.k8s.io/CompositePodGroup",
+        ];
+        let mut types = kinds.to_vec();
+        let is_theirs = |name: &&&str| name.starts_with("Native") || name.starts_with("Composite");
+        types.extend(TYPES.keys().filter(is_theirs));
         for name in types {
             let fields = of_type(name).unwrap();
             let unknown = fields.names().find(|field| !named.contains(field));

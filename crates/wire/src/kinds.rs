@@ -19,8 +19,8 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    Command, CronJob, DeviceTaintRule, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup,
-    NodeMetrics, NodeShard, Numatopology, PodGroup, ProvisioningRequest, Queue,
+    Command, CompositePodGroup, CronJob, DeviceTaintRule, HyperNode, Job, JobFlow, JobTemplate,
+    NativePodGroup, NodeMetrics, NodeShard, Numatopology, PodGroup, ProvisioningRequest, Queue,
 };
 
 use crate::bound;
@@ -61,6 +61,7 @@ wire_objects!(
     CSINode,
     CSIStorageCapacity,
     Command,
+    CompositePodGroup,
     CronJob,
     DaemonSet,
     Deployment,

@@ -19,9 +19,13 @@ const CONTROLLERS: &str = "namespace-controller,serviceaccount-controller,\
     persistentvolume-protection-controller,persistentvolumeclaim-protection-controller,\
     podgroup-protection-controller";
 
-/// Feature gates of PodGroups of Kubernetes itself with all of their fields but claims, off by default in 1.36.
-const NATIVE_GROUPS: &str = "GenericWorkload=true,GangScheduling=true,\
-    TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true";
+/// Feature gates of PodGroups of Kubernetes itself with all of their fields, off by default in 1.37.
+const NATIVE_GROUPS: &str = "GenericWorkload=true,CompositePodGroup=true,\
+    TopologyAwareWorkloadScheduling=true,PodGroupPreemptionPolicy=true,\
+    DRAWorkloadResourceClaims=true";
+
+/// Versions in which they are served.
+const NATIVE_VERSIONS: &str = "scheduling.k8s.io/v1beta1=true,scheduling.k8s.io/v1alpha3=true";
 
 /// Serving certificate, and the key that signs ServiceAccounts' tokens.
 pub(super) fn write_keys(program: &Path, folder: &Path) -> Result<()> {
@@ -120,7 +124,7 @@ impl Cluster {
         command.arg(format!("--disable-admission-plugins={off}"));
         if !self.options.without_native_groups {
             command.arg(format!("--feature-gates={NATIVE_GROUPS}"));
-            command.arg("--runtime-config=scheduling.k8s.io/v1alpha2=true");
+            command.arg(format!("--runtime-config={NATIVE_VERSIONS}"));
         }
         command.args(&self.options.apiserver_flags);
         let log = self.folder.join("apiserver.log");
@@ -132,10 +136,14 @@ impl Cluster {
         if self.options.without_controllers {
             return Ok(());
         }
+        let mut controllers = CONTROLLERS.to_owned();
+        if self.options.with_claim_controller {
+            controllers.push_str(",resourceclaim-controller");
+        }
         let mut command = self.command("kcm");
         command.args([
             format!("--kubeconfig={}", self.path("admin.kubeconfig")),
-            format!("--controllers={CONTROLLERS}"),
+            format!("--controllers={controllers}"),
             format!("--secure-port={}", self.ports.controllers),
             format!("--tls-cert-file={}", self.path("apiserver.crt")),
             format!("--tls-private-key-file={}", self.path("apiserver.key")),

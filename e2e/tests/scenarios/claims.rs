@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::{GROUPS, LIMIT, PODS, QUIET, wait_bound, wait_running};
 
 const API: &str = "/apis/resource.k8s.io/v1";
-const CLAIMS: &str = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+pub(crate) const CLAIMS: &str = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const LARGE: &str = "device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi')) >= 0";
 
 /// GPUs of a node: name and memory.
-fn gpus(lab: &LabGuard, node: &str, gpus: &[(&str, &str)]) -> Result<()> {
+fn gpus(lab: &Lab, node: &str, gpus: &[(&str, &str)]) -> Result<()> {
     let gpu = |(name, memory): &(&str, &str)| json!({"name": name, "capacity": {"memory": {"value": memory}}});
     let slice = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
@@ -30,7 +30,7 @@ fn gpus(lab: &LabGuard, node: &str, gpus: &[(&str, &str)]) -> Result<()> {
 }
 
 /// Two large GPUs and a small one on the first node, and the class of all three.
-fn devices(lab: &LabGuard) -> Result<()> {
+pub(crate) fn devices(lab: &Lab) -> Result<()> {
     let all = [("gpu-0", "80Gi"), ("gpu-1", "24Gi"), ("gpu-2", "80Gi")];
     gpus(lab, "n-0", &all)?;
     let class = json!({

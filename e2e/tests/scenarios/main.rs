@@ -46,7 +46,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{Fault, FaultProxy, Identity, LabGuard, Matcher, Scheduler, Setup};
+use pumice_e2e::{Fault, FaultProxy, Identity, Lab, Matcher, Scheduler, Setup};
 use pumice_units::quantity;
 use serde_json::{Value, json};
 
@@ -82,13 +82,13 @@ fn bare_pod(name: &str, cpu: Option<&str>) -> Value {
 }
 
 /// Waits until this many pods with this prefix run.
-fn wait_running(lab: &LabGuard, scheduler: &Scheduler, prefix: &str, count: usize) -> Result<()> {
+fn wait_running(lab: &Lab, scheduler: &Scheduler, prefix: &str, count: usize) -> Result<()> {
     wait_running_for(LIMIT, lab, scheduler, prefix, count)
 }
 
 fn wait_running_for(
     limit: Duration,
-    lab: &LabGuard,
+    lab: &Lab,
     scheduler: &Scheduler,
     prefix: &str,
     count: usize,
@@ -102,7 +102,7 @@ fn wait_running_for(
 }
 
 /// Waits until this many pods with this prefix are bound.
-fn wait_bound(lab: &LabGuard, scheduler: &Scheduler, prefix: &str, count: usize) -> Result<()> {
+fn wait_bound(lab: &Lab, scheduler: &Scheduler, prefix: &str, count: usize) -> Result<()> {
     let what = format!("{count} pods of {prefix} are bound");
     scheduler.eventually(LIMIT, &what, || {
         Ok((lab.bound(prefix)?.len() == count).then_some(()))
@@ -110,7 +110,7 @@ fn wait_bound(lab: &LabGuard, scheduler: &Scheduler, prefix: &str, count: usize)
 }
 
 /// No pod with this prefix gets bound while nothing changes.
-fn stays_pending(lab: &LabGuard, prefix: &str) -> Result<()> {
+fn stays_pending(lab: &Lab, prefix: &str) -> Result<()> {
     std::thread::sleep(QUIET);
     let bound = lab.bound(prefix)?;
     ensure!(bound.is_empty(), "bound: {bound:?}");
@@ -118,7 +118,7 @@ fn stays_pending(lab: &LabGuard, prefix: &str) -> Result<()> {
 }
 
 /// The CPUs of bound pods fit on every node that exists.
-fn no_node_is_overfull(lab: &LabGuard) -> Result<()> {
+fn no_node_is_overfull(lab: &Lab) -> Result<()> {
     let milli = |value: &Value| -> Result<i64> {
         let text = value.as_str().unwrap_or("0");
         let amount = quantity::parse(text).ok().context("a quantity")?;
@@ -142,7 +142,7 @@ fn no_node_is_overfull(lab: &LabGuard) -> Result<()> {
 }
 
 /// Accepted Bindings by pod, from the API server's audit log.
-fn accepted_binds(lab: &LabGuard) -> Result<BTreeMap<String, usize>> {
+fn accepted_binds(lab: &Lab) -> Result<BTreeMap<String, usize>> {
     let text = std::fs::read_to_string(lab.cluster().folder().join("audit.log"))?;
     let mut binds = BTreeMap::new();
     for line in text.lines() {
@@ -159,7 +159,7 @@ fn accepted_binds(lab: &LabGuard) -> Result<BTreeMap<String, usize>> {
 }
 
 /// A proxy, and how a scheduler is started behind it.
-fn behind_proxy(lab: &LabGuard) -> Result<(FaultProxy, Setup)> {
+fn behind_proxy(lab: &Lab) -> Result<(FaultProxy, Setup)> {
     let proxy = FaultProxy::start(lab.cluster())?;
     let address = proxy.address();
     let cluster = lab.cluster();

@@ -1,29 +1,31 @@
-//! PodGroups of Kubernetes itself on a real API server (spec/03 §B10).
+//! PodGroups of Kubernetes itself on a real API server (spec/03 §B10, §B11).
 //!
 //! The scenarios of Kubernetes' own tests of its gang scheduling are among them, in our words: those of
 //! `test/e2e/scheduling` and what `test/integration/scheduler/podgroup` asks besides.
 
 mod bad_input;
+mod claims;
 mod faults;
 mod placing;
 mod preempting;
+mod trees;
 
 use anyhow::{Context, Result, ensure};
-use pumice_e2e::{LabGuard, Scheduler};
+use pumice_e2e::{Lab, Scheduler};
 use serde_json::{Value, json};
 
 use crate::{LIMIT, PODS, bare_pod};
 
 /// Collection of PodGroups of Kubernetes itself, in the version that this API server has.
-const NATIVE: &str = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups";
+const NATIVE: &str = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";
 
-/// The condition that says whether a PodGroup has ever been placed, in that version.
-const PLACED: &str = "PodGroupScheduled";
+/// The condition that says whether a PodGroup has ever been placed.
+const PLACED: &str = "PodGroupInitiallyScheduled";
 
 /// A PodGroup with this spec.
 fn native_group(name: &str, spec: &Value) -> Value {
     json!({
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "apiVersion": "scheduling.k8s.io/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": name},
         "spec": spec,
@@ -31,14 +33,14 @@ fn native_group(name: &str, spec: &Value) -> Value {
 }
 
 /// Makes a PodGroup of so many pods at once or none.
-fn make_gang(lab: &LabGuard, name: &str, count: usize) -> Result<()> {
+fn make_gang(lab: &Lab, name: &str, count: usize) -> Result<()> {
     let spec = json!({"schedulingPolicy": {"gang": {"minCount": count}}});
     lab.rest().create(NATIVE, &native_group(name, &spec))?;
     Ok(())
 }
 
 /// Makes a PodGroup each of whose pods goes by itself.
-fn make_basic(lab: &LabGuard, name: &str) -> Result<()> {
+fn make_basic(lab: &Lab, name: &str) -> Result<()> {
     let spec = json!({"schedulingPolicy": {"basic": {}}});
     lab.rest().create(NATIVE, &native_group(name, &spec))?;
     Ok(())
@@ -52,13 +54,13 @@ fn native_member(name: &str, group: &str) -> Value {
 }
 
 /// Makes pods `<group>-<n>` of a group.
-fn make_members(lab: &LabGuard, group: &str, numbers: std::ops::Range<usize>) -> Result<()> {
+fn make_members(lab: &Lab, group: &str, numbers: std::ops::Range<usize>) -> Result<()> {
     let pods = numbers.map(|n| native_member(&format!("{group}-{n}"), group));
     lab.rest().create_all(PODS, pods.collect(), 16)
 }
 
 /// A condition of a PodGroup, if it has one of this type.
-fn condition_of(lab: &LabGuard, name: &str, kind: &str) -> Result<Option<Value>> {
+fn condition_of(lab: &Lab, name: &str, kind: &str) -> Result<Option<Value>> {
     let group = lab.rest().get(&format!("{NATIVE}/{name}"))?;
     let all = group["status"]["conditions"].as_array().cloned();
     let mut all = all.unwrap_or_default().into_iter();
@@ -66,7 +68,7 @@ fn condition_of(lab: &LabGuard, name: &str, kind: &str) -> Result<Option<Value>>
 }
 
 /// Waits until a PodGroup says whether it was placed; the words.
-fn wait_placed(lab: &LabGuard, scheduler: &Scheduler, name: &str, placed: bool) -> Result<String> {
+fn wait_placed(lab: &Lab, scheduler: &Scheduler, name: &str, placed: bool) -> Result<String> {
     let (status, reason) = match placed {
         true => ("True", "Scheduled"),
         false => ("False", "Unschedulable"),
@@ -81,18 +83,26 @@ fn wait_placed(lab: &LabGuard, scheduler: &Scheduler, name: &str, placed: bool) 
     })
 }
 
-/// Waits until a pod says that it waits, with this part in its words.
-fn wait_told(lab: &LabGuard, scheduler: &Scheduler, pod: &str, part: &str) -> Result<()> {
-    scheduler.eventually(LIMIT, &format!("{pod} says {part:?}"), || {
-        let pod = lab.rest().get(&format!("{PODS}/{pod}"))?;
-        let conditions = &pod["status"]["conditions"];
-        ensure!(conditions.to_string().contains(part), "{conditions}");
+/// Waits until a condition of a pod in `default` whose name begins so holds these words.
+fn wait_told(lab: &Lab, scheduler: &Scheduler, prefix: &str, part: &str) -> Result<()> {
+    scheduler.eventually(LIMIT, &format!("{prefix} says {part:?}"), || {
+        let mut pods = lab.rest().list(PODS)?;
+        pods.retain(|pod| {
+            let name = pod["metadata"]["name"].as_str();
+            name.is_some_and(|name| name.starts_with(prefix))
+        });
+        let told: Vec<_> = pods
+            .iter()
+            .map(|pod| &pod["status"]["conditions"])
+            .collect();
+        let is_told = told.iter().any(|told| told.to_string().contains(part));
+        ensure!(is_told, "{told:?}");
         Ok(Some(()))
     })
 }
 
 /// Waits for an event with this reason about a PodGroup of Kubernetes itself; its words.
-fn wait_event(lab: &LabGuard, scheduler: &Scheduler, group: &str, reason: &str) -> Result<String> {
+fn wait_event(lab: &Lab, scheduler: &Scheduler, group: &str, reason: &str) -> Result<String> {
     scheduler.eventually(LIMIT, &format!("event {reason} about {group}"), || {
         let events = lab.rest().list("/api/v1/namespaces/default/events")?;
         let found = events.iter().find(|event| {
@@ -108,7 +118,7 @@ fn wait_event(lab: &LabGuard, scheduler: &Scheduler, group: &str, reason: &str) 
 }
 
 /// Names of pods in `default` that are bound and whose name begins so.
-fn bound_names(lab: &LabGuard, prefix: &str) -> Result<Vec<String>> {
+fn bound_names(lab: &Lab, prefix: &str) -> Result<Vec<String>> {
     let bound = lab.bound(&format!("{prefix}-"))?.into_keys();
     let names = bound.map(|key| key.replacen("default/", "", 1));
     Ok(names.collect())

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use pumice_framework::{JobNote, NearestDomain, NoDomain, Session, Unplaced};
-use pumice_model::{DomainIx, JobUnit, ResVec, State, TaskIx, TaskStatus};
+use pumice_model::object::COMPOSITE_GROUP;
+use pumice_model::{DomainIx, JobUnit, ResVec, State, TaskIx, TaskStatus, UnitPart, gang_tree};
 use smallvec::SmallVec;
 
 use super::forget_tries;
@@ -12,23 +13,59 @@ use crate::kernel::{Kernel, room_among};
 use crate::pod_classes::{PodsOfClass, pods_by_class};
 use crate::worksheet::placeable;
 
-/// The sub-job that a unit is, where a policy made it.
-pub(super) fn sub_job_id(state: &State, unit: JobUnit) -> Option<Box<str>> {
-    let sub = &state.job(unit.job).sub_jobs[unit.sub_job? as usize];
-    sub.policy.map(|_| sub.id.as_str().into())
+/// The name of the part of a job that a unit is: of a sub-job where a policy made it, or of a CompositePodGroup.
+pub(super) fn part_id(state: &State, unit: JobUnit) -> Option<Box<str>> {
+    let job = state.job(unit.job);
+    match unit.part {
+        UnitPart::Whole => None,
+        UnitPart::SubJob(at) => {
+            let sub = &job.sub_jobs[usize::from(at)];
+            sub.policy.map(|_| sub.id.as_str().into())
+        }
+        UnitPart::Composite(at) => {
+            let node = gang_tree::of(job)?.nodes.get(usize::from(at))?;
+            Some(format!("{COMPOSITE_GROUP}{}", node.name).into())
+        }
+    }
+}
+
+/// How many pods a unit lacks.
+fn lacks(session: &Session, unit: JobUnit) -> u32 {
+    let (state, plugins) = (&*session.state, &*session.plugins);
+    let of_sub_job = |at: u16| plugins.sub_job_lacks(state, unit.job, at);
+    match unit.part {
+        UnitPart::Whole => plugins.lacks(state, unit.job),
+        UnitPart::SubJob(at) => of_sub_job(at),
+        UnitPart::Composite(node) => {
+            let job = state.job(unit.job);
+            let Some(tree) = gang_tree::of(job) else {
+                return 0;
+            };
+            // A PodGroup without pods can give none.
+            let policies = job.group().map_or(0, |group| group.sub_groups.len());
+            let mut lacking = vec![i32::MAX; policies];
+            for (at, sub) in (0..).zip(&job.sub_jobs) {
+                if let Some(policy) = sub.policy {
+                    lacking[usize::from(policy)] =
+                        i32::try_from(of_sub_job(at)).unwrap_or(i32::MAX);
+                }
+            }
+            u32::try_from(tree.least_pods(&lacking)[usize::from(node)]).unwrap_or(0)
+        }
+    }
 }
 
 /// What the pending pods of a unit ask in all.
 pub(super) fn asked_by(state: &State, unit: JobUnit) -> ResVec {
-    let pending = |task: &&TaskIx| state.task(**task).status == TaskStatus::Pending;
-    asked_in_all(state, unit.tasks(state.population()).iter().filter(pending))
+    let pending = |task: &TaskIx| state.task(*task).status == TaskStatus::Pending;
+    asked_in_all(state, unit.tasks(state.population()).filter(pending))
 }
 
 /// What some pods ask in all.
-pub(super) fn asked_in_all<'t>(state: &State, tasks: impl Iterator<Item = &'t TaskIx>) -> ResVec {
+pub(super) fn asked_in_all(state: &State, tasks: impl Iterator<Item = TaskIx>) -> ResVec {
     let mut asked = ResVec::default();
     for task in tasks {
-        asked.add_saturating(&state.shape(*task).request);
+        asked.add_saturating(&state.shape(task).request);
     }
     asked
 }
@@ -66,12 +103,8 @@ pub(super) struct DomainTries {
 
 impl DomainTries {
     pub(super) fn new(session: &Session, unit: JobUnit) -> Self {
-        let (state, plugins) = (&*session.state, &*session.plugins);
-        let lacks = match unit.sub_job {
-            None => plugins.lacks(state, unit.job),
-            Some(at) => plugins.sub_job_lacks(state, unit.job, at),
-        };
-        let lacks = lacks.max(1);
+        let state = &*session.state;
+        let lacks = lacks(session, unit).max(1);
         let mut tries = Self {
             unit,
             lacks,
@@ -109,8 +142,7 @@ impl DomainTries {
 
     /// Pods of the unit that would be placed if there were room.
     fn waiting(&self, state: &State) -> Vec<TaskIx> {
-        let sub_job = self.unit.sub_job;
-        let is_mine = |task: &TaskIx| sub_job.is_none_or(|at| state.task(*task).sub_job == at);
+        let is_mine = |task: &TaskIx| self.unit.holds(state.population(), state.task(*task));
         placeable(state, self.unit.job).filter(is_mine).collect()
     }
 
@@ -247,14 +279,14 @@ impl DomainTries {
         if session.note(unit.job).refusal.is_some() {
             return;
         }
-        let sub_job = sub_job_id(session.state, unit);
+        let part = part_id(session.state, unit);
         let mut mine = self.waiting(session.state);
         session.plugins.sort_tasks(session.state, &mut mine);
         let cause = self.cause.clone();
         let cause = cause.or_else(|| self.hopeless(session, kernel, &mine));
         session.work.spend(unit.job, kernel.take_effort());
         let told = Arc::new(NoDomain {
-            sub_job,
+            part,
             has_placed: !unit.placed_on(session.state.population()).is_empty(),
             lacks: self.lacks,
             tiers: self.nearest,

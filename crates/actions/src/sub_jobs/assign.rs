@@ -49,8 +49,8 @@ impl<'a> Assignment<'a> {
             return None;
         }
         let need = |sub: &u16| {
-            let sub_job = Some(*sub);
-            let placed = JobUnit { job, sub_job }.placed_on(state.population()).len();
+            let unit = JobUnit::sub_job(job, *sub);
+            let placed = unit.placed_on(state.population()).len();
             let needed = usize::try_from(record.sub_jobs[*sub as usize].min_available);
             (
                 placed == 0,

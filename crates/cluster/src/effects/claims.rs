@@ -3,7 +3,8 @@
 //!
 //! First the finalizer, so that nobody deletes a claim that has devices, then `status.allocation` and
 //! `status.reservedFor` in one update on the version that was read. When the bind fails the pod is taken
-//! out again, and the devices are given back unless others use the claim meanwhile.
+//! out again, and the devices are given back unless others use the claim meanwhile. A claim that is reserved for a
+//! PodGroup keeps them, which is told.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +31,7 @@ pub(super) async fn run(
     shared: &Arc<WriterContext>,
     request: &BindRequest,
 ) -> Result<Vec<WrittenClaim>, String> {
-    let mut written = Vec::new();
+    let mut all = Vec::new();
     for step in &request.claims {
         let ClaimStep {
             namespace, claim, ..
@@ -39,13 +40,9 @@ pub(super) async fn run(
         let version = done.map_err(|problem| {
             format!("allocating resource claims: claim {namespace}/{claim}: {problem}")
         })?;
-        written.extend(version.map(|version| WrittenClaim {
-            namespace: namespace.clone(),
-            claim: claim.clone(),
-            version,
-        }));
+        all.extend(version.map(|version| written(step, version)));
     }
-    Ok(written)
+    Ok(all)
 }
 
 async fn give(
@@ -82,13 +79,20 @@ pub(super) async fn roll_back(
     failure: &BindFailure,
 ) {
     let is_elsewhere = matches!(failure, BindFailure::BoundElsewhere(_));
+    let mut left = Vec::new();
     for step in request.claims.iter().rev() {
         let path = path_of(step);
         let status = (path.as_str(), step.claim.as_str(), "/status");
+        let stays = AtomicBool::new(false);
         let mut done = change_surely(shared, status, |found| {
+            let reading = reading(found, step, &request.pod);
+            stays.store(step.leaves(&reading), Ordering::Relaxed);
             Ok(taken_back(found, step, &request.pod, is_elsewhere))
         })
         .await;
+        if let (Ok(Some(version)), true) = (&done, stays.into_inner()) {
+            left.push(written(step, *version));
+        }
         if done.is_ok() {
             let whole = (path.as_str(), step.claim.as_str(), "");
             done = change(shared, whole, |found| {
@@ -102,6 +106,18 @@ pub(super) async fn roll_back(
             } = step;
             tracing::warn!("cannot take back what claim {namespace}/{claim} got: {problem}");
         }
+    }
+    if !left.is_empty() {
+        shared.tell(Outcome::ClaimsLeft { claims: left });
+    }
+}
+
+/// A claim that has what was decided, in this version.
+fn written(step: &ClaimStep, version: u64) -> WrittenClaim {
+    WrittenClaim {
+        namespace: step.namespace.clone(),
+        claim: step.claim.clone(),
+        version,
     }
 }
 
@@ -159,6 +175,7 @@ fn reading<'a>(claim: &'a Value, step: &ClaimStep, pod: &PodRef) -> ClaimReading
     let (meta, status) = (&claim["metadata"], &claim["status"]);
     let (found, users) = (&status["allocation"], &status["reservedFor"]);
     let is_ours = |ours: &ClaimAllocation| is_same(found, ours);
+    let consumer = step.consumer(&pod.uid);
     ClaimReading {
         uid: meta["uid"].as_str(),
         deleting: !meta["deletionTimestamp"].is_null(),
@@ -169,7 +186,7 @@ fn reading<'a>(claim: &'a Value, step: &ClaimStep, pod: &PodRef) -> ClaimReading
             false => FoundDevices::Others,
         },
         users: users.as_array().map_or(0, Vec::len),
-        has_pod: has(users, &|user| user["uid"] == *pod.uid),
+        has_consumer: has(users, &|user| user["uid"] == *consumer),
     }
 }
 
@@ -197,7 +214,7 @@ fn unprotected(claim: &Value, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
     Some(new)
 }
 
-/// The claim with what it gets, and with the pod; `None` when it has both, or may not get it yet.
+/// The claim with what it gets, and with the pod or its group; `None` when it has both, or may not get it yet.
 fn given(claim: &Value, gift: ClaimGift, step: &ClaimStep, pod: &PodRef) -> Option<Value> {
     let ClaimGift::Missing(change) = gift else {
         return None;
@@ -209,9 +226,17 @@ fn given(claim: &Value, gift: ClaimGift, step: &ClaimStep, pod: &PodRef) -> Opti
     if let Some(allocation) = step.allocation.as_deref().filter(|_| change.devices) {
         new["status"]["allocation"] = allocation_json(allocation);
     }
-    if change.pod {
+    if change.consumer {
         let mut users = list(&claim["status"]["reservedFor"]);
-        users.push(json!({ "resource": "pods", "name": pod.name, "uid": pod.uid }));
+        users.push(match &step.group {
+            None => json!({ "resource": "pods", "name": pod.name, "uid": pod.uid }),
+            Some(group) => json!({
+                "apiGroup": "scheduling.k8s.io",
+                "resource": "podgroups",
+                "name": group.name,
+                "uid": group.uid,
+            }),
+        });
         new["status"]["reservedFor"] = json!(users);
     }
     Some(new)

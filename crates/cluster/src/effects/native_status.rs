@@ -2,9 +2,10 @@
 //! served (spec/03 §B10).
 
 use jiff::Timestamp;
-use pumice_api::NativePodGroup;
+use pumice_api::k8s_openapi::Resource;
+use pumice_api::{CompositePodGroup, NativePodGroup};
 use pumice_model::object::{
-    BOUND_IN_PART, GroupStatus, NATIVE_GROUP, NativeCondition, NativeTopic,
+    BOUND_IN_PART, COMPOSITE_GROUP, GroupStatus, NATIVE_GROUP, NativeCondition, NativeTopic,
 };
 use serde_json::{Value, json};
 
@@ -14,8 +15,10 @@ use super::status_body::{seconds, set_condition};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NativeGroupStatusBody {
     pub(super) namespace: String,
-    /// Without [`NATIVE_GROUP`] before it.
+    /// As the object has it.
     pub(super) name: String,
+    /// It is a CompositePodGroup.
+    pub(super) is_composite: bool,
     pub(super) uid: String,
     pub(super) status: GroupStatus,
 }
@@ -23,9 +26,13 @@ pub(super) struct NativeGroupStatusBody {
 impl NativeGroupStatusBody {
     /// The status, if a PodGroup with this name is one of Kubernetes itself.
     pub(super) fn of(namespace: &str, name: &str, uid: &str, status: &GroupStatus) -> Option<Self> {
+        let composite = name.strip_prefix(COMPOSITE_GROUP);
         Some(Self {
             namespace: namespace.to_owned(),
-            name: name.strip_prefix(NATIVE_GROUP)?.to_owned(),
+            name: composite
+                .or_else(|| name.strip_prefix(NATIVE_GROUP))?
+                .to_owned(),
+            is_composite: composite.is_some(),
             uid: uid.to_owned(),
             status: status.clone(),
         })
@@ -33,20 +40,31 @@ impl NativeGroupStatusBody {
 
     /// The name of the PodGroup where all PodGroups are known.
     pub(super) fn known_name(&self) -> String {
-        format!("{NATIVE_GROUP}{}", self.name)
+        match self.is_composite {
+            true => format!("{COMPOSITE_GROUP}{}", self.name),
+            false => format!("{NATIVE_GROUP}{}", self.name),
+        }
     }
 
-    /// Path of all PodGroups of its namespace.
+    /// Path of all groups of its kind in its namespace. CompositePodGroups are in one version alone.
     pub(super) fn all(&self, api_version: &str) -> String {
-        format!(
-            "/apis/{api_version}/namespaces/{}/podgroups",
-            self.namespace
-        )
+        let (api_version, all) = match self.is_composite {
+            true => (
+                CompositePodGroup::API_VERSION,
+                CompositePodGroup::URL_PATH_SEGMENT,
+            ),
+            false => (api_version, NativePodGroup::URL_PATH_SEGMENT),
+        };
+        format!("/apis/{api_version}/namespaces/{}/{all}", self.namespace)
     }
 
     fn conditions(&self, api_version: &str) -> Vec<Value> {
         let native = self.status.native_conditions();
-        let written = native.iter().map(|one| condition(one, api_version));
+        let placed = match self.is_composite {
+            true => CompositePodGroup::PLACED_CONDITION,
+            false => NativePodGroup::placed_condition(api_version),
+        };
+        let written = native.iter().map(|one| condition(one, placed));
         written.collect()
     }
 
@@ -96,10 +114,10 @@ impl NativeGroupStatusBody {
     }
 }
 
-fn condition(native: &NativeCondition, api_version: &str) -> Value {
+fn condition(native: &NativeCondition, placed: &str) -> Value {
     json!({
         "type": match native.topic {
-            NativeTopic::Placed => NativePodGroup::placed_condition(api_version),
+            NativeTopic::Placed => placed,
             NativeTopic::InPart => BOUND_IN_PART,
         },
         "status": match native.holds {

@@ -109,7 +109,9 @@ impl Target {
         match self {
             Self::PodStatus => "patch (or update) on pods/status of the core group",
             Self::Group => "patch (or list and update) on podgroups of scheduling.volcano.sh",
-            Self::NativeGroup => "patch (or update) on podgroups/status of scheduling.k8s.io",
+            Self::NativeGroup => {
+                "patch (or update) on podgroups/status and compositepodgroups/status of scheduling.k8s.io"
+            }
             Self::QueueStatus => {
                 "patch (or update) on queues/status and get on queues of scheduling.volcano.sh"
             }

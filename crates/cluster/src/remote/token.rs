@@ -63,7 +63,7 @@ async fn create(
         spec: Some(TokenRequestSpec {
             audiences: Some(vec![AUDIENCE.to_owned()]),
             expiration_seconds: Some(LIFETIME_S),
-            bound_object_ref: None,
+            ..TokenRequestSpec::default()
         }),
         ..TokenRequest::default()
     };

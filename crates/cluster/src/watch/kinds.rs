@@ -15,10 +15,11 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    DeviceTaintRule, HyperNode, NativePodGroup, NodeShard, Numatopology, PodGroup, Queue,
+    CompositePodGroup, DeviceTaintRule, HyperNode, NativePodGroup, NodeShard, Numatopology,
+    PodGroup, Queue,
 };
 use pumice_model::Delta;
-use pumice_model::object::NATIVE_GROUP;
+use pumice_model::object::{COMPOSITE_GROUP, NATIVE_GROUP};
 use pumice_wire::protobuf::ProtobufObject;
 
 use super::decode::{self, ReadJson, ReadProtobuf, readable, whole};
@@ -115,7 +116,7 @@ const NATIVE_VERSIONS: [&str; 3] = [
 ];
 
 /// Every kind, and when it is watched (spec/01 §1.11).
-const KINDS: [WatchedKind; 27] = [
+const KINDS: [WatchedKind; 28] = [
     in_protobuf::<Node>(Importance::Required, always),
     kind::<Namespace>(Importance::Required, always),
     in_protobuf::<Pod>(Importance::Required, always),
@@ -123,6 +124,8 @@ const KINDS: [WatchedKind; 27] = [
     kind::<PodGroup>(Importance::Custom, always),
     // Not served by a Kubernetes older than 1.36, nor without feature gate GenericWorkload.
     native_pod_groups(),
+    // Not served by a Kubernetes older than 1.37, nor without feature gate CompositePodGroup.
+    kind::<CompositePodGroup>(Importance::Custom, always),
     kind::<PriorityClass>(Importance::Optional, |options| options.priority_class),
     kind::<Service>(Importance::Optional, always),
     kind::<ReplicationController>(Importance::Optional, |options| options.workloads),
@@ -159,11 +162,12 @@ pub(super) fn table(options: &WatchOptions) -> impl Iterator<Item = WatchedKind>
 
 /// Kinds without whose present state pods would be put where they must not go, or be counted
 /// wrongly. The others shape preferences, names and features.
-const PROTECTING: [&str; 11] = [
+const PROTECTING: [&str; 12] = [
     "Node",
     "Pod",
     "PodGroup",
     NATIVE_GROUPS,
+    "CompositePodGroup",
     "Queue",
     "PersistentVolume",
     "PersistentVolumeClaim",
@@ -260,6 +264,24 @@ impl Wire for NativePodGroup {
 
     fn gone(key: ObjectKey) -> Change {
         let name = format!("{NATIVE_GROUP}{}", key.name);
+        Change::Engine(Delta::GroupDelete(key.namespace, name))
+    }
+}
+
+impl Wire for CompositePodGroup {
+    fn means(&self, rules: &WatchRules) -> Reading<Change> {
+        if !rules.group_counts(&self.metadata) {
+            return Reading::Skip;
+        }
+        let apply = |group| Delta::GroupApply(Box::new(group));
+        whole(
+            pumice_ingest::composite_pod_group(self, &rules.objects),
+            apply,
+        )
+    }
+
+    fn gone(key: ObjectKey) -> Change {
+        let name = format!("{COMPOSITE_GROUP}{}", key.name);
         Change::Engine(Delta::GroupDelete(key.namespace, name))
     }
 }

@@ -262,10 +262,12 @@ impl Controller for ProvisioningController {
             Err(text) => {
                 let text = format!(
                     "annotation pumice.sh/provisioning-class: {text:?} is no name of a class, as \
-                     best-effort-atomic-scale-up.autoscaling.x-k8s.io or check-capacity.autoscaling.x-k8s.io: nodes are \
-                     bought for each pod"
+                     best-effort-atomic-scale-up.autoscaling.x-k8s.io or check-capacity.autoscaling.x-k8s.io: for pods \
+                     that are made so nodes are bought one by one"
                 );
-                look("").says(true, text)
+                let mut found = look("").says(true, text);
+                found.events.extend(look("").of_nobody().events);
+                found
             }
             Ok(None) => look("").of_nobody(),
         };

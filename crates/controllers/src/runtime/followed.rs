@@ -184,7 +184,7 @@ impl Followed for ReplicaSet {
     const MANAGED: ManagedKind = ManagedKind::ReplicaSet;
 
     fn observe(self) -> Observed {
-        let spec = self.spec.unwrap_or_default();
+        let spec = self.spec;
         let replicas = Some(spec.replicas.unwrap_or(1));
         workload(Self::MANAGED, self.metadata, replicas, Some(spec.selector))
     }
@@ -194,7 +194,7 @@ impl Followed for StatefulSet {
     const MANAGED: ManagedKind = ManagedKind::StatefulSet;
 
     fn observe(self) -> Observed {
-        let spec = self.spec.unwrap_or_default();
+        let spec = self.spec;
         let replicas = Some(spec.replicas.unwrap_or(1));
         workload(Self::MANAGED, self.metadata, replicas, Some(spec.selector))
     }
@@ -204,7 +204,7 @@ impl Followed for DaemonSet {
     const MANAGED: ManagedKind = ManagedKind::DaemonSet;
 
     fn observe(self) -> Observed {
-        let selector = self.spec.map(|spec| spec.selector);
+        let selector = Some(self.spec.selector);
         workload(Self::MANAGED, self.metadata, None, selector)
     }
 }

@@ -34,9 +34,10 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
     };
     let kind = &kinds[usize::from(need.kind)];
     let is_neuron = kind.rules == OwnRules::Neuron;
+    let profile = need.share.profile();
     let name = match is_neuron && need.share.is_by_cores() {
         true => &kind.names.cores,
-        false => &kind.names.count,
+        false => profile.map_or(&*kind.names.count, |ask| ask.resource(kind)),
     };
     let fixed = |why: &str| Failure {
         text: format!("not enough {name} ({why})"),
@@ -53,12 +54,16 @@ pub fn list(needs: &[CardNeed], kinds: &[CardKind]) -> Arc<[Failure]> {
             CardCheck::Mode => fixed("mode"),
             CardCheck::Type => fixed("type lists"),
             CardCheck::Uuid => fixed("UUID lists"),
+            CardCheck::Size if profile.is_some() => fixed("no such profile"),
             CardCheck::Size if is_neuron => fixed("more cores than a device has"),
             CardCheck::Size => fixed("more memory than a card has"),
             _ => fixed("the node has registered none"),
         })
         .collect();
-    all.push(fixed("too few cards"));
+    all.push(fixed(match profile {
+        Some(_) => "no card has as much as all containers ask",
+        None => "too few cards",
+    }));
     all.push(fixed("too few cards near one NUMA node"));
     all.push(fixed("too few cards that are linked"));
     all.push(Failure {

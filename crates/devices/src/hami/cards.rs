@@ -24,7 +24,8 @@ use super::terms::{AppClass, QosPolicy, SgpuLimits, ShareTerms};
 use super::variant::{CardMode, CardVariant};
 use super::vendor_cards::PodOnCards;
 use super::vendor_cards::VendorCards;
-use super::{card_failures, gauges, neuron, place, queues, wings};
+use super::wire::ReadDevice;
+use super::{card_failures, gauges, neuron, place, queues, slices, wings};
 
 impl HamiFamily for VendorCards {
     type Share = CardShare;
@@ -88,6 +89,7 @@ impl HamiFamily for VendorCards {
     ) -> Result<Option<(u32, CardShare)>, String> {
         let asked = match kind.rules {
             OwnRules::Neuron => neuron::ask(container, kind),
+            OwnRules::Slices => slices::ask(container, kind),
             _ => share::ask(container, kind),
         }?;
         Ok(asked.map(|(count, share)| (count, kind.taken(pod, share))))
@@ -95,6 +97,13 @@ impl HamiFamily for VendorCards {
 
     fn ask_at_most(&self, pod: &PodFacts, kind: &CardKind) -> CardShare {
         kind.taken(pod, CardShare::WHOLE)
+    }
+
+    fn count_at_most(&self, container: &ContainerFacts, kind: &CardKind) -> u32 {
+        match kind.rules {
+            OwnRules::Slices => slices::at_most(container, kind),
+            _ => container.counted(&kind.names.count, ""),
+        }
     }
 
     fn refuses(
@@ -174,6 +183,21 @@ impl HamiFamily for VendorCards {
         part.portion()
     }
 
+    fn listed(on_node: &PodOnCards, need: &CardNeed, at: usize) -> Option<Portion> {
+        need.share.profile()?;
+        let listed = on_node.listed(need, at, on_node.part(need, at))?;
+        Some(listed.portion())
+    }
+
+    fn as_told(
+        on_node: &PodOnCards,
+        need: &CardNeed,
+        at: usize,
+        device: &ReadDevice,
+    ) -> Option<(Portion, Portion, String)> {
+        on_node.as_told(need, at, device)
+    }
+
     fn used(on_node: &PodOnCards, need: &CardNeed, at: usize, own: &[Taken]) -> CardPart {
         on_node.used(at, &need.beside(own))
     }
@@ -222,12 +246,17 @@ impl HamiFamily for VendorCards {
         let all = CardPart::capacity(on_node.cards, at).memory;
         let named = need.share.named.map(|named| named.most);
         match check {
+            CardCheck::Size if let Some(ask) = need.share.profile() => on_node.no_profile(ask, at),
             CardCheck::Size if on_node.is_neuron(need) => format!(
                 "{} cores asked, the device has {}",
                 on_node.part(need, at).cores,
                 CardPart::capacity(on_node.cards, at).cores
             ),
             CardCheck::Instance if on_node.is_neuron(need) => "too few cores are free".to_owned(),
+            CardCheck::Instance if need.share.profile().is_some() => {
+                on_node.too_few_slices(need, at, own)
+            }
+            CardCheck::Beside => "another container of the pod has some of another card".to_owned(),
             CardCheck::Size => match card.splits.last() {
                 Some(largest) => format!(
                     "{} MiB asked, {} MiB in the largest instance",
@@ -307,6 +336,7 @@ impl HamiFamily for VendorCards {
         let kind = &pod.rules.kinds[usize::from(of)];
         match kind.rules {
             OwnRules::Neuron => neuron::marks(kind, &pod.needs, of, has),
+            OwnRules::Slices => slices::marks(pod, has),
             _ => (kind.marks)(has),
         }
     }

@@ -7,14 +7,15 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use crate::facts::ContainerKind;
-use crate::ledger::{CardSplit, Partition};
+use crate::ledger::{Card, CardSplit, Partition};
 use crate::part::CardPart;
 
 use super::card_check::CardCheck;
 use super::mig;
 use super::own::{HamiFamily, NeedOf, PodOnDevices};
 use super::share::{CardMemory, CardNeed};
-use super::variant::CardVariant;
+use super::slices;
+use super::variant::{CardMode, CardVariant};
 use super::vendor_cards::PodOnCards;
 
 /// What a container of the pod has got of a card.
@@ -55,6 +56,11 @@ impl CardNeed {
     }
 }
 
+/// A card gives out instances that have a place on it each.
+pub fn is_split(card: &Card) -> bool {
+    !card.splits.is_empty() && CardVariant::of(card).mode != CardMode::Slices
+}
+
 impl PodOnCards<'_> {
     /// What a need takes of a card.
     pub fn part(&self, need: &CardNeed, at: usize) -> CardPart {
@@ -64,6 +70,7 @@ impl PodOnCards<'_> {
                 CardMemory::Mib(mib) => mib,
                 CardMemory::Percent(100) => all.memory,
                 CardMemory::Percent(percent) => all.memory * percent / 100,
+                CardMemory::Profile(ask) => return slices::part(ask, &self.cards.cards[at], all),
             },
             sharers: 1,
             cores: need.share.cores.of(all.cores),
@@ -84,6 +91,9 @@ impl PodOnCards<'_> {
     /// What a card gives for a need beside what containers of the pod have got.
     pub fn admits(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Result<Taken, CardCheck> {
         self.allows(need, at)?;
+        if self.is_elsewhere(need, at, own) {
+            return Err(CardCheck::Beside);
+        }
         let own = &need.beside(own)[..];
         let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
         let used = self.used(at, own);
@@ -109,7 +119,7 @@ impl PodOnCards<'_> {
             card: at as u16,
             container: need.container,
             runs: need.runs,
-            asked: part,
+            asked: self.listed(need, at, part).unwrap_or(part),
             part,
             instance: None,
         };
@@ -117,7 +127,10 @@ impl PodOnCards<'_> {
             return Ok(taken);
         }
         if all.cores - used.cores < part.cores {
-            return Err(CardCheck::Cores);
+            return Err(match need.share.profile() {
+                Some(_) => CardCheck::Instance,
+                None => CardCheck::Cores,
+            });
         }
         if all.cores == 100 && part.cores == 100 && used.sharers > 0 {
             return Err(CardCheck::Exclusive);
@@ -130,7 +143,7 @@ impl PodOnCards<'_> {
 
     /// A card gives out instances, several of them to a container if it asks so many.
     pub fn is_split(&self, at: usize) -> bool {
-        !self.cards.cards[at].splits.is_empty()
+        is_split(&self.cards.cards[at])
     }
 
     /// The profiles of a card that are large enough, the smallest first; the largest alone for who asks
@@ -182,6 +195,12 @@ impl PodOnCards<'_> {
 
     /// Whether a card has as much as is asked, and no part of it is named where it is handed out whole.
     pub fn is_large_enough(&self, need: &CardNeed, at: usize) -> Result<(), CardCheck> {
+        if let Some(ask) = need.share.profile() {
+            return match self.has_profile(ask, at) {
+                true => Ok(()),
+                false => Err(CardCheck::Size),
+            };
+        }
         let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
         let is_large_enough = match self.is_split(at) {
             true => !self.profiles(need, at).is_empty(),

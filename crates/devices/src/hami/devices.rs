@@ -15,7 +15,7 @@ use super::limits::CardLimits;
 use super::own::HamiRequest;
 use super::own::{HamiFamily, HamiRules};
 use super::variant::CardVariant;
-use super::{discover, held, mig, needs, protocol};
+use super::{discover, held, mig, needs, protocol, slices};
 
 /// A family of HAMi's devices with the kinds of cards that are on.
 pub struct HamiDevices<F> {
@@ -59,6 +59,7 @@ impl<F: HamiFamily> HamiDevices<F> {
             rules: Arc::clone(&self.rules),
             needs,
             runs: pod.containers.iter().map(|one| one.kind).collect(),
+            names: pod.names.clone().into_boxed_slice(),
         })))
     }
 }
@@ -109,7 +110,8 @@ impl<F: HamiFamily> Family for HamiDevices<F> {
             Some(partition) => mig::profile_at(card, partition),
             None => {
                 let kind = CardVariant::of(card).kind;
-                self.rules.own.part_name(usize::from(kind), &entry.held)
+                let own = self.rules.own.part_name(usize::from(kind), &entry.held);
+                own.or_else(|| slices::profile_name(card, &entry.held))
             }
         }
     }

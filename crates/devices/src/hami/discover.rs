@@ -88,13 +88,15 @@ fn add_card<F: HamiFamily>(
         index: card.index,
         variant: variant.code(),
         numa: card.numa,
-        splits: match mode == CardMode::Mig || kind.1.rules == OwnRules::Neuron {
-            true => card.splits.clone().into_boxed_slice(),
-            false => Box::default(),
+        splits: match (mode, kind.1.rules) {
+            (CardMode::Mig | CardMode::Slices, _) | (_, OwnRules::Neuron) => {
+                card.splits.clone().into_boxed_slice()
+            }
+            _ => Box::default(),
         },
         // What a summary says of cores is in percent, and of what the node tells nothing.
         is_plain: card.cores == 100
-            && mode != CardMode::Mig
+            && !matches!(mode, CardMode::Mig | CardMode::Slices)
             && cards.ratings.is_empty()
             && !matches!(kind.1.rules, OwnRules::Wings { .. }),
         details: card.details,

@@ -12,6 +12,7 @@ use crate::ledger::{
 use crate::part::CardPart;
 use crate::text::Bounded;
 
+use super::check::is_split;
 use super::holding::{Counts, HeldDevices};
 use super::kind::{CardKind, OwnRules};
 use super::limits::CardLimits;
@@ -120,8 +121,8 @@ impl<F: HamiFamily> CardHolder<'_, F> {
             |need, container, device, at| match at {
                 Some(at) => {
                     let mut one = self.on_card(own[need], at);
-                    let problem =
-                        self.put_in_place(&mut one, (container, device, at), &mut instances);
+                    let told = (container, device, at);
+                    let problem = self.put_in_place(&mut one, own[need], told, &mut instances);
                     (one, problem)
                 }
                 None => (self.absent(own[need], device), None),
@@ -162,13 +163,18 @@ impl<F: HamiFamily> CardHolder<'_, F> {
     fn put_in_place(
         &self,
         one: &mut Allocation,
+        need: &NeedOf<F>,
         (container, device, at): (u16, &ReadDevice, usize),
         instances: &mut Vec<ToldInstance>,
     ) -> Option<String> {
         let card = &self.on_node.cards.cards[at];
         let kind = &self.on_node.rules.kinds[usize::from(CardVariant::of(card).kind)];
         let is_neuron = kind.rules == OwnRules::Neuron;
-        if card.splits.is_empty() {
+        if let Some((charged, asked, why)) = F::as_told(&self.on_node, need, at, device) {
+            (one.charged, one.asked) = (charged, asked);
+            return Some(why);
+        }
+        if !is_split(card) {
             return None;
         }
         let found = match is_neuron {
@@ -203,13 +209,16 @@ impl<F: HamiFamily> CardHolder<'_, F> {
     /// What a container asks, of a card; nobody knows of which instance of one that is split.
     fn on_card(&self, need: &NeedOf<F>, at: usize) -> Allocation {
         let cards = self.on_node.cards;
-        let is_split = !cards.cards[at].splits.is_empty();
         let part = F::part(&self.on_node, need, at);
-        Allocation {
-            partition: is_split.then_some(Partition::UNKNOWN),
+        let mut one = Allocation {
+            partition: is_split(&cards.cards[at]).then_some(Partition::UNKNOWN),
             share: self.share(need.kind),
             ..Allocation::of(cards, at, need.container, part)
+        };
+        if let Some(listed) = F::listed(&self.on_node, need, at) {
+            one.asked = listed;
         }
+        one
     }
 
     /// What a container asks, of a card that the node does not have: how large that is nobody knows. It
@@ -239,7 +248,7 @@ impl<F: HamiFamily> CardHolder<'_, F> {
     fn guess(&self, need: &NeedOf<F>, known: &[Option<u16>], to: &mut Allocations) {
         for (at, card) in self.on_node.cards.cards.iter().enumerate() {
             // Of a card that is split a container may have several instances.
-            let is_known = card.splits.is_empty() && known.contains(&Some(at as u16));
+            let is_known = !is_split(card) && known.contains(&Some(at as u16));
             if CardVariant::of(card).kind == need.kind && !is_known {
                 to.push(self.on_card(need, at).guessed());
             }

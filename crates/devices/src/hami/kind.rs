@@ -93,6 +93,8 @@ pub enum OwnRules {
     Paired,
     /// Those of AWS Neuron: cores of a device are given out singly, and devices in a row ([`super::neuron`]).
     Neuron,
+    /// Those of Enflame: cards are given out in slices, by profiles ([`super::slices`]).
+    Slices,
     /// Eight cards of a node are in two wings ([`super::wings`]).
     Wings {
         /// They are handed out whole.

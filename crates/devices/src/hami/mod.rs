@@ -55,6 +55,7 @@ mod registered_card;
 mod request;
 mod sgpu;
 mod share;
+mod slices;
 mod terms;
 mod uuid_lists;
 mod variant;
@@ -85,6 +86,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: vendors::NODE_ANNOTATIONS,
     asks: vendors::ASKS,
     labels: &[],
+    named: vendors::NAMED,
     records: &[
         "hami.io/*-devices-allocated",
         vendors::WHOLE_XPUS,

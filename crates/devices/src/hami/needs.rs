@@ -39,7 +39,7 @@ pub fn needs_at_most<F: HamiFamily>(pod: &PodFacts, rules: &HamiRules<F>) -> Vec
             Ok(Some(asked)) => asked,
             Ok(None) => continue,
             Err(_) => {
-                let count = container.counted(&kind.names.count, "");
+                let count = rules.own.count_at_most(container, kind);
                 (count, rules.own.ask_at_most(pod, kind))
             }
         };

@@ -22,6 +22,7 @@ use super::device_need::DeviceNeed;
 use super::kind::{CardKind, Marking};
 use super::limits::CardLimits;
 use super::registered_card::HamiCard;
+use super::wire::ReadDevice;
 
 /// Cards, by need, each as often as it counts.
 pub type TakenBy<F> = SmallVec<[<F as HamiFamily>::Taken; 4]>;
@@ -88,6 +89,11 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
     /// What a container may have of each card that asks what cannot be read.
     fn ask_at_most(&self, pod: &PodFacts, kind: &CardKind) -> Self::Share;
 
+    /// How many cards a container has at most that asks of a kind what cannot be read.
+    fn count_at_most(&self, container: &ContainerFacts, kind: &CardKind) -> u32 {
+        container.counted(&kind.names.count, "")
+    }
+
     /// Why a pod that asks this already cannot ask that besides.
     fn refuses(
         _pod: &PodFacts,
@@ -126,6 +132,22 @@ pub trait HamiFamily: Send + Sync + Sized + 'static {
 
     /// What a need takes of a card of which a list tells so much memory and so many cores, and nobody more.
     fn part_as_told(&self, need: &NeedOf<Self>, memory: i64, cores: i64) -> Portion;
+
+    /// What a list tells of what a need takes of a card, where that is something else.
+    fn listed(_on_node: &PodOnDevices<Self>, _need: &NeedOf<Self>, _at: usize) -> Option<Portion> {
+        None
+    }
+
+    /// What a need has of a card by what a list tells of it, where the node does not say that any more: what is
+    /// charged, what the list tells of it, and what is wrong.
+    fn as_told(
+        _on_node: &PodOnDevices<Self>,
+        _need: &NeedOf<Self>,
+        _at: usize,
+        _device: &ReadDevice,
+    ) -> Option<(Portion, Portion, String)> {
+        None
+    }
 
     /// What is in use of a card for a need, with what containers of the pod have got.
     fn used(
@@ -231,6 +253,8 @@ pub struct HamiRequest<F: HamiFamily> {
     pub(super) failures: Arc<[Failure]>,
     /// When each container of the pod runs.
     pub(super) runs: Vec<ContainerKind>,
+    /// Names of those that are written down by name, with their positions.
+    pub(super) names: Box<[(u16, String)]>,
 }
 
 /// A node, seen by a pod.

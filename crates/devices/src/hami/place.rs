@@ -197,6 +197,8 @@ pub fn summary(need: &CardNeed, policy: Policy, cards: &[CardSummary]) -> Option
         let part = match need.share.memory {
             CardMemory::Mib(mib) => mib,
             CardMemory::Percent(percent) => memory * percent / 100,
+            // No card with profiles is in a summary.
+            CardMemory::Profile(_) => return None,
         };
         let cores = need.share.cores.of(100);
         let left = i64::from(card.percent_left);

@@ -41,6 +41,8 @@ impl HamiRequest<VendorCards> {
         let memory = match need.share.memory {
             CardMemory::Mib(mib) => Some(mib),
             CardMemory::Percent(_) => need.share.named.map(|named| named.most),
+            // Which profile it is says the card.
+            CardMemory::Profile(_) => None,
         };
         Some(memory?.saturating_mul(need.count.into()))
     }
@@ -86,13 +88,18 @@ impl HamiRequest<VendorCards> {
             };
             let part = CardPart::of(&one.charged);
             sum.memory += part.memory;
-            match need.share.cores {
-                CardCores::Percent(percent) if !has_init => sum.cores += percent,
-                CardCores::Percent(percent) => percents.push(Allocation {
+            let percent = match (need.share.cores, need.share.profile()) {
+                (CardCores::Percent(percent), _) => Some(percent),
+                (_, Some(_)) => Some(CardPart::of(&one.asked).cores),
+                (CardCores::All | CardCores::Units(_), None) => None,
+            };
+            match percent {
+                Some(percent) if !has_init => sum.cores += percent,
+                Some(percent) => percents.push(Allocation {
                     charged: std::iter::once(percent).collect(),
                     ..one.clone()
                 }),
-                CardCores::All | CardCores::Units(_) => sum.cores += part.cores,
+                None => sum.cores += part.cores,
             }
         }
         charge_peak(&mut percents, |container| self.runs(container));

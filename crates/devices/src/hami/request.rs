@@ -83,6 +83,16 @@ impl<F: HamiFamily> HamiRequest<F> {
         BindProtocol { waits, lock }.binding(Vec::new(), String::new())
     }
 
+    /// The name of a container; where that is not known, as HAMi names such a one.
+    pub(super) fn name(&self, container: u16) -> String {
+        let mut names = self.names.iter();
+        let found = names.find(|(at, _)| *at == container);
+        found.map_or_else(
+            || format!("container-{container}"),
+            |(_, name)| name.clone(),
+        )
+    }
+
     /// The first need of those for most cards.
     fn largest(&self) -> Option<&NeedOf<F>> {
         self.needs

@@ -4,6 +4,7 @@ use crate::facts::{ContainerFacts, amount_text};
 
 use super::device_need::DeviceNeed;
 use super::kind::{CardKind, KindNames, MemoryUnit, Several};
+use super::slices::ProfileAsk;
 
 /// What a card is called.
 pub const NOUN: &str = "card";
@@ -15,6 +16,8 @@ pub enum CardMemory {
     Mib(i64),
     /// Percent of the card.
     Percent(i64),
+    /// What a profile of the card has.
+    Profile(ProfileAsk),
 }
 
 /// Cores of each card.

@@ -151,6 +151,7 @@ impl SgpuLimits {
             | OwnRules::Rated
             | OwnRules::Paired
             | OwnRules::Neuron
+            | OwnRules::Slices
             | OwnRules::Wings { .. } => None,
         };
         let Some((kind, by_default)) = needs.iter().find_map(shared) else {
@@ -233,6 +234,7 @@ impl CardKind {
             | OwnRules::Rated
             | OwnRules::Paired
             | OwnRules::Neuron
+            | OwnRules::Slices
             | OwnRules::Wings { .. } => FamilyCode::default(),
             OwnRules::Sgpu { .. } => ShareTerms::said(pod).code(),
         }

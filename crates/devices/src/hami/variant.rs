@@ -14,6 +14,8 @@ pub enum CardMode {
     Mig,
     /// Split by the templates of Ascend.
     Template,
+    /// Given out in slices by the profiles of Enflame.
+    Slices,
 }
 
 impl CardMode {
@@ -23,6 +25,7 @@ impl CardMode {
             "mps" => Self::Mps,
             "mig" => Self::Mig,
             "template" => Self::Template,
+            "slices" => Self::Slices,
             _ => Self::HamiCore,
         }
     }
@@ -34,6 +37,7 @@ impl CardMode {
             Self::Mps => "mps",
             Self::Mig => "mig",
             Self::Template => "template",
+            Self::Slices => "slices",
         }
     }
 }
@@ -57,6 +61,7 @@ impl CardVariant {
                 1 => CardMode::Mps,
                 2 => CardMode::Mig,
                 3 => CardMode::Template,
+                4 => CardMode::Slices,
                 _ => CardMode::HamiCore,
             },
         }

@@ -58,6 +58,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[UNHEALTHY],
     asks: &[INDEX],
     labels: &[],
+    named: &[],
     records: &[INDEX],
     later: &[],
     protocols: &[PluginProtocol {

@@ -25,6 +25,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &[],
     asks: &[USE_TYPES, REFUSE_TYPES],
     labels: &[],
+    named: &[],
     records: &[],
     later: &[],
     protocols: &[],

@@ -2,10 +2,14 @@
 //!
 //! The engine completes them first (`Plugins::job_order`). What stays partial is given up after
 //! a deadline (`give_up`), but only what this scheduler bound as that gang, and not a gang that
-//! was on nodes as a whole and has lost members.
+//! was on nodes as a whole and has lost members. A part of a tree (spec/03 §B11) that was bound in part beside others
+//! that hold is given up alone.
 
 use pumice_model::object::{BOUND_IN_PART, GroupPhase, GroupStatus};
-use pumice_model::{Applied, GroupChange, Job, JobId, JobIx, State, TaskIx, TaskStatus};
+use pumice_model::{
+    Applied, GroupChange, Job, JobId, JobIx, PartInPart, State, TaskIx, TaskStatus, gang_tree,
+    parts_bound_in_part,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -35,19 +39,18 @@ pub(crate) struct PartialMemory {
 /// A gang that was bound in part for too long.
 pub(crate) struct OverdueGang {
     pub job: JobIx,
+    /// Parts that were bound in part of a tree that is there as a whole; empty where the whole gang is given up.
+    pub parts: Vec<PartInPart>,
     /// For so many seconds.
     pub after_s: i64,
     /// It is given up again after so many.
     pub again_s: Option<i64>,
 }
 
-/// Type of the condition of a PodGroup in phase Unknown that was never on nodes as a whole: after a
-/// restart nothing else tells.
-pub(crate) const NEVER_WHOLE: &str = BOUND_IN_PART;
-
+/// After a restart nothing else tells that a gang was never on its nodes as a whole.
 fn says_never_whole(status: &GroupStatus) -> bool {
     let mut conditions = status.conditions.iter();
-    conditions.any(|condition| condition.kind == NEVER_WHOLE && condition.status == "True")
+    conditions.any(|condition| condition.kind == BOUND_IN_PART && condition.status == "True")
 }
 
 /// Pods that are on their node for certain.
@@ -115,9 +118,10 @@ impl PartialGangs {
         if !state.population().has_job(ix) {
             return;
         }
-        self.note_whole(state, ix);
+        let has_partial_parts = !parts_bound_in_part(state, ix).is_empty();
+        self.note_whole(state, ix, has_partial_parts);
         let id = state.population().job_id(ix);
-        if state.job(ix).is_partial() {
+        if has_partial_parts || gang_tree::is_partial(state, state.job(ix)) {
             self.since.entry(id).or_insert(now_s);
         } else {
             self.since.remove(&id);
@@ -143,21 +147,25 @@ impl PartialGangs {
     /// Whether a gang was there as a whole. The phase alone does not tell: it is Unknown both when a
     /// pod of a gang bound in part runs and when a gang that ran has lost members. So what was seen
     /// counts, and the status only for a gang that had pods on nodes when it was first seen: its phase,
-    /// and the condition [`NEVER_WHOLE`] beside the phase Unknown. A PodGroup that came after such a pod
+    /// and the condition [`BOUND_IN_PART`] beside the phase Unknown. A PodGroup that came after such a pod
     /// has nothing to do with its Binding.
-    fn note_whole(&mut self, state: &State, ix: JobIx) {
+    fn note_whole(&mut self, state: &State, ix: JobIx, has_partial_parts: bool) {
         let (job, id) = (state.job(ix), state.population().job_id(ix));
-        if job.min_available <= 1 {
+        // A tree may lack groups that are not there, and those that are do with one pod.
+        if job.min_available <= 1 && gang_tree::of(job).is_none() {
             self.whole.remove(&id);
             self.begun.remove(&id);
             return;
         }
         let on_nodes = on_nodes(job);
+        let is_whole = || gang_tree::is_whole(state, job, gang_tree::is_on_node);
         if on_nodes == 0 {
             self.whole.remove(&id);
             self.begun.insert(id);
-        } else if on_nodes + job.completed() >= job.min_available {
-            self.setbacks.forget(|| state.population().job_key(ix));
+        } else if on_nodes + job.completed() >= job.min_available && is_whole() {
+            if !has_partial_parts {
+                self.setbacks.forget(|| state.population().job_key(ix));
+            }
             self.begun.remove(&id);
             self.whole.insert(id);
         } else if !self.whole.contains(&id) && !self.begun.contains(&id) {
@@ -205,6 +213,7 @@ impl PartialGangs {
         let due = all.into_iter().filter(|(_, _, due_s)| *due_s <= now_s);
         let overdue = due.map(|(job, since_s, _)| OverdueGang {
             job,
+            parts: parts_bound_in_part(state, job),
             after_s: now_s - since_s,
             again_s: self.setbacks.add(state.population().job_key(job), now_s),
         });
@@ -218,7 +227,9 @@ impl PartialGangs {
     fn deadlines(&self, state: &State) -> impl Iterator<Item = (JobIx, i64, i64)> {
         let partial = self.all().into_iter();
         let ours = partial.filter(|(job, _)| {
-            state.population().has_job(*job) && self.was_bound_in_part(state, *job)
+            state.population().has_job(*job)
+                && (self.was_bound_in_part(state, *job)
+                    || !parts_bound_in_part(state, *job).is_empty())
         });
         ours.filter_map(|(job, since_s)| {
             let due_s = self

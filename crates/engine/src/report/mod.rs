@@ -343,7 +343,7 @@ impl<'a> Teller<'a> {
             log.groups.forget(id);
             return;
         };
-        let fingerprint = complaint.fingerprint();
+        let fingerprint = complaint.fingerprint(self.state);
         let after_ms = match self.is_being_made(ix) {
             true => SETTLED_AFTER_S * 1000,
             false => FIRST_REPORT_AFTER_MS,
@@ -443,11 +443,11 @@ enum GroupComplaint<'a> {
 }
 
 impl GroupComplaint<'_> {
-    fn fingerprint(&self) -> Fingerprint {
+    fn fingerprint(&self, state: &State) -> Fingerprint {
         match self {
             // The nearest name is said too.
             Self::NoQueue(queue, epoch) => Fingerprint::of(queue).with(epoch),
-            Self::Refused(refusal) => Fingerprint::of_refusal(refusal),
+            Self::Refused(refusal) => Fingerprint::of_refusal(refusal, state),
             Self::Condition(message) => Fingerprint::of_text(message),
         }
     }

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
 use pumice_framework::{FitError, KeptForOther, NoDomain, ReasonTable, Refusal, Skip, Unplaced};
-use pumice_model::{JobIx, NodeIx, ResourceNeedIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, ResourceNeedIx, State, TaskStatus};
 use rustc_hash::FxHasher;
 
 use super::gang::{Cause, GangCounts};
@@ -31,11 +31,16 @@ impl Fingerprint {
         }
     }
 
-    /// Fingerprint of a refusal.
-    pub fn of_refusal(refusal: &Refusal) -> Self {
-        Self {
+    /// Fingerprint of a refusal, by queues that are there.
+    pub fn of_refusal(refusal: &Refusal, queues: &State) -> Self {
+        let told = Self {
             headline: refusal.gist(),
             data: hash_of(refusal),
+        };
+        match refusal {
+            // Its text names the parent of a queue, which may be another one by now.
+            Refusal::Held(fault) => told.and(Self::of(fault.parent(queues))),
+            _ => told,
         }
     }
 
@@ -199,13 +204,13 @@ impl Prints<'_> {
             }
             Why::NoDomain(none) => self.fingerprint_of_no_domain(none).and(nobody()),
             Why::Kept(kept) => fingerprint_of_kept(kept),
-            Why::Refused(refusal) => Fingerprint::of_refusal(refusal).and(nobody()),
+            Why::Refused(refusal) => Fingerprint::of_refusal(refusal, self.state).and(nobody()),
             Why::Untried => Fingerprint::of(MessageKind::Turn),
         }
     }
 
     fn fingerprint_of_no_domain(&self, none: &NoDomain) -> Fingerprint {
-        let kind = (MessageKind::NoDomain, &none.sub_job, none.has_placed);
+        let kind = (MessageKind::NoDomain, &none.part, none.has_placed);
         let amounts = (
             none.lacks,
             &none.tiers,
@@ -250,7 +255,9 @@ impl Prints<'_> {
             Skip::NotEnqueued(refusal)
             | Skip::NoConsent(refusal)
             | Skip::NoRoomOfUser(refusal)
-            | Skip::QueueHeldBack(refusal) => which.and(Fingerprint::of_refusal(refusal)),
+            | Skip::QueueHeldBack(refusal) => {
+                which.and(Fingerprint::of_refusal(refusal, self.state))
+            }
             // The reason says which rule it is, the message counts pods.
             Skip::Invalid(invalid) => {
                 which.and(Fingerprint::of(invalid.reason).with(&invalid.message))

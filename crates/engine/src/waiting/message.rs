@@ -5,7 +5,7 @@ use pumice_framework::reason::{NearestMiss, Shortage};
 use pumice_model::job::SubJob;
 use pumice_model::resource::{AmountUnit, NOBODYS};
 use pumice_model::state::Hold;
-use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus};
+use pumice_model::{JobIx, NodeIx, TaskIx, TaskStatus, gang_tree};
 
 use super::kept::kept_text;
 use super::kind::WaitKind;
@@ -86,7 +86,10 @@ impl Wording<'_> {
     ) -> String {
         match *why {
             Why::HasRoom { status, node } => self.room_text(ix, status, node, subject),
-            Why::IncompleteSubGroup(sub) => sub_group_text(sub),
+            Why::IncompleteSubGroup(sub) => {
+                let is_tree = gang_tree::of(self.state.job(job)).is_some();
+                sub_group_text(sub, is_tree)
+            }
             Why::ClaimsUnseen(node) => self.claims_unseen_text(node),
             Why::Promised(node) => self.promised_text(ix, node),
             Why::BindWaits { wait, node } => self.bind_wait_text(wait, node),
@@ -277,9 +280,11 @@ fn sentence(told: &str) -> String {
     format!("{first}{}{stop}", letters.as_str())
 }
 
-fn sub_group_text(sub: &SubJob) -> String {
+fn sub_group_text(sub: &SubJob, is_tree: bool) -> String {
     let (id, has, needed) = (&sub.id, sub.tasks.len(), sub.min_available);
-    format!(
-        "sub-group {id} has {has} of {needed} pods: make the others, or lower subGroupSize of its policy"
-    )
+    let (kind, field) = match is_tree {
+        true => ("PodGroup", "its minCount"),
+        false => ("sub-group", "subGroupSize of its policy"),
+    };
+    format!("{kind} {id} has {has} of {needed} pods: make the others, or lower {field}")
 }

@@ -2,11 +2,33 @@
 
 use pumice_framework::{NearestDomain, NoDomain};
 use pumice_model::network::CLUSTER;
-use pumice_model::object::{GroupObject, HighestTier, TopologyRequest};
-use pumice_model::{JobIx, TierProblem};
+use pumice_model::object::{COMPOSITE_GROUP, HighestTier, TopologyRequest};
+use pumice_model::{Job, JobIx, TierProblem, gang_tree};
 
 use super::phrases::hint;
 use crate::knowledge::Wording;
+
+/// The label of which all nodes of a job, or of one of its sub-jobs, have to have the same value.
+fn label_of<'j>(job: &'j Job, part: Option<&str>) -> Option<&'j str> {
+    let group = job.group()?;
+    let Some(id) = part else {
+        return group.named_label();
+    };
+    let asked = match id.strip_prefix(COMPOSITE_GROUP) {
+        Some(name) => {
+            let mut nodes = gang_tree::of(job)?.nodes.iter();
+            &nodes.find(|node| node.name == name)?.topology
+        }
+        None => {
+            let sub = job.sub_jobs.iter().find(|sub| sub.id == id)?;
+            &group.sub_groups[sub.policy? as usize].topology
+        }
+    };
+    match asked {
+        Some(TopologyRequest::Hard(HighestTier::Label(key))) => Some(key),
+        _ => None,
+    }
+}
 
 impl Wording<'_> {
     /// Says that a PodGroup asks for a tier that there is not.
@@ -81,8 +103,7 @@ impl Wording<'_> {
         if network.has_domains() {
             return None;
         }
-        let policies = group.sub_groups.iter();
-        let asked = policies.filter_map(|policy| policy.topology.as_ref());
+        let asked = group.asked_of_parts();
         let tier = group
             .topology
             .iter()
@@ -106,16 +127,14 @@ impl Wording<'_> {
 
     /// Says that no domain holds what a unit lacks.
     pub(super) fn no_domain_text(&self, ix: JobIx, none: &NoDomain) -> String {
-        let unit = match &none.sub_job {
-            Some(name) => format!("sub-group {name}"),
+        let unit = match none.part.as_deref() {
+            Some(id) => match id.strip_prefix(COMPOSITE_GROUP) {
+                Some(name) => format!("CompositePodGroup {name}"),
+                None => format!("sub-group {id}"),
+            },
             None => format!("PodGroup {}", self.state.population().job_key(ix)),
         };
-        let label = self
-            .state
-            .job(ix)
-            .group()
-            .and_then(GroupObject::named_label);
-        if let Some(label) = label {
+        if let Some(label) = label_of(self.state.job(ix), none.part.as_deref()) {
             return self.no_value_text(ix, none, (&unit, label));
         }
         let Some(last) = none.tiers.last() else {

@@ -178,3 +178,72 @@ fn f47_after_the_end_between_finalizer_allocation_and_binding_the_next_process_g
         assert!(either, "{all:?}, killed after {after} steps");
     }
 }
+
+/// A gang whose group has the claim `shared`, which all of its pods name.
+fn add_sharing_group(simulation: &mut Simulation, name: &str, size: usize) {
+    add_gang(simulation, name, size, true);
+    let mut group = simulation.server.groups[&format!("ns/{name}")].clone();
+    group.is_native = true;
+    group.native.claims = vec![PodResourceClaim {
+        entry: "gpu".to_owned(),
+        claim: Some("shared".to_owned()),
+        template: None,
+    }];
+    simulation.server.put_group(group);
+}
+
+/// For whom the shared claim is reserved, where it has devices.
+fn reserved(simulation: &Simulation) -> Option<Vec<String>> {
+    let claim = simulation.server.claim("ns/shared").expect("the claim");
+    let has = claim.allocation.is_some();
+    has.then(|| claim.reserved_for.clone())
+}
+
+#[test]
+fn a_gang_with_a_claim_of_its_group_is_bound_with_it_however_often_binds_and_updates_fail() {
+    for fate in [
+        RequestFate::Refused,
+        RequestFate::Lost,
+        RequestFate::AnswerLost,
+    ] {
+        for first in 0..4 {
+            let mut simulation = cluster(1);
+            share(&mut simulation);
+            let fates = (0..8).map(|at| if at < first { RequestFate::Fine } else { fate });
+            let fates: Vec<RequestFate> = fates.collect();
+            if fate == RequestFate::Refused {
+                simulation.network.next_binds.clone_from(&fates);
+            } else {
+                simulation.network.next_claims.clone_from(&fates);
+            }
+            add_sharing_group(&mut simulation, "g", 3);
+            settle(&mut simulation);
+            assert_eq!(bound(&simulation, "g"), 3, "{fate:?} after {first}");
+            assert_eq!(reserved(&simulation), Some(vec!["group-g".to_owned()]));
+        }
+    }
+}
+
+#[test]
+fn a_device_that_refused_binds_left_with_a_group_is_nobody_elses_until_the_group_is_gone() {
+    for slowness_ms in [0, 150, 400] {
+        let mut simulation = cluster(1);
+        share(&mut simulation);
+        steps(&mut simulation, 10, 100);
+        simulation.network.slowness_ms = slowness_ms;
+        simulation.network.next_binds = vec![RequestFate::Refused; 60];
+        add_sharing_group(&mut simulation, "g", 3);
+        steps(&mut simulation, 100, 100);
+        assert_eq!(bound(&simulation, "g"), 0);
+        let left = reserved(&simulation).expect("binds were tried");
+        assert_eq!(left, ["group-g"]);
+        delete_all(&mut simulation);
+        simulation.network.next_binds.clear();
+        add_gang(&mut simulation, "h", 1, false);
+        settle(&mut simulation);
+        assert_eq!(bound(&simulation, "h"), 0, "{slowness_ms} ms");
+        simulation.server.remove_group("ns/g");
+        settle(&mut simulation);
+        assert_eq!(bound(&simulation, "h"), 1, "{slowness_ms} ms");
+    }
+}

@@ -2,6 +2,7 @@
 
 use pumice_faults::{
     run, run_with_bad_input, run_with_claims, run_with_native_groups, run_with_topology,
+    run_with_trees_of_groups,
 };
 
 use crate::{config, evicting, limiting, seeds};
@@ -115,8 +116,8 @@ fn queues_have_no_more_devices_than_they_may_while_that_changes_too() {
 const NATIVE_STORMS: u64 = 200;
 
 /// Seeds beyond those that have found something: what a leader wrote on such a group was not read by the one that stood
-/// by, and a status that landed late took back that the group was placed.
-const FOUND_NATIVE: [u64; 2] = [936, 3332];
+/// by, a status that landed late took back that the group was placed, and a Binding of a pod that was gone landed late.
+const FOUND_NATIVE: [u64; 3] = [936, 3332, 4690];
 
 #[test]
 fn gangs_of_kubernetes_itself_are_never_bound_in_part_while_their_api_comes_and_goes() {
@@ -134,6 +135,35 @@ fn gangs_of_kubernetes_itself_are_never_bound_in_part_while_their_api_comes_and_
     }
     assert!(binds > 2 * runs, "{binds} pods bound");
     assert!(changes > runs, "{changes} changes of the API");
+}
+
+/// Seeds with trees of such groups.
+const TREE_STORMS: u64 = 150;
+
+/// Seeds beyond those that have found something: pods of a tree that a new leader had found on their nodes counted as bound
+/// by others, so that the tree stayed bound in part, a PodGroup that had said that it was placed was told to say
+/// otherwise once a pod of it had gone, and a tree with one group of one pod left was no gang any more.
+const FOUND_IN_TREES: [u64; 4] = [200, 330, 352, 3671];
+
+#[test]
+fn trees_of_groups_are_never_bound_in_part_for_good_while_their_parts_come_change_and_go() {
+    let (mut binds, mut in_part, mut runs) = (0, 0, 0);
+    for seed in seeds(0, TREE_STORMS).chain(FOUND_IN_TREES) {
+        let config = match seed % 2 {
+            0 => config(),
+            _ => evicting(),
+        };
+        let summary = run_with_trees_of_groups(&config, seed);
+        let summary = summary.unwrap_or_else(|failure| panic!("{failure}"));
+        binds += u64::from(summary.tree_binds);
+        in_part += u64::from(summary.trees_in_part);
+        runs += 1;
+    }
+    assert!(binds > 2 * runs, "{binds} pods bound in {runs} storms");
+    assert!(
+        in_part > runs / 20,
+        "{in_part} bound in part in {runs} storms"
+    );
 }
 
 #[test]

@@ -52,3 +52,30 @@ fn a_plain_pod_of_another_namespace_is_bound_whatever_one_writes() {
         }
     }
 }
+
+/// What was decided of pods of others while a bomb was there, or nothing was.
+fn decided(bomb: &str) -> Vec<String> {
+    let mut world = cluster();
+    if let Some((_, write)) = BOMBS.iter().find(|(name, _)| *name == bomb) {
+        let written = write(&mut world, 0, 10);
+        written.unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    for round in 0..5 {
+        for at in 0..4 {
+            bombs::plain(&mut world, &format!("plain-{round}-{at}"));
+        }
+        pass(&mut world, 1);
+    }
+    let lines = world.history.iter();
+    let of_others = lines.filter(|line| line.contains("decides other-"));
+    of_others.cloned().collect()
+}
+
+#[test]
+fn trees_that_wait_change_nothing_that_is_decided_of_others() {
+    let without = decided("");
+    assert_eq!(without.len(), 20);
+    assert_eq!(decided("wide tree"), without);
+    assert_eq!(decided("chains and circles"), without);
+    assert_eq!(decided("trees in domains"), without);
+}

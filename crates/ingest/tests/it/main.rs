@@ -1,5 +1,6 @@
 //! Wire objects, written as users write them, to model objects and problems.
 
+mod composite_groups;
 mod in_use;
 mod native_groups;
 mod objects;

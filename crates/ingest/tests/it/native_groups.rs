@@ -168,14 +168,8 @@ fn importance_and_place_of_a_group_are_read_and_what_is_not_done_is_named() {
     assert_eq!(all.native.priority, Some(70));
     assert!(all.native.never_preempts && all.native.unserved.is_empty());
     assert_eq!(all.named_label(), Some("example.com/rack"));
-    let unserved = |more: Value| read(more).expect("no problems").native.unserved;
-    let composite = unserved(json!({"parentCompositePodGroupName": "all"}));
-    assert!(
-        composite.contains("part of CompositePodGroup all"),
-        "{composite}"
-    );
-    let claims = json!({"resourceClaims": [{"name": "link", "resourceClaimName": "c"}]});
-    assert!(unserved(claims).contains("resource claims of its own (link)"));
+    let part = read(json!({"parentCompositePodGroupName": "all"})).expect("no problems");
+    assert_eq!((&*part.native.parent, &*part.native.unserved), ("all", ""));
     let two = json!({"schedulingConstraints": {"topology": [{"key": "a"}, {"key": "b"}]}});
     let path = "spec.schedulingConstraints.topology";
     assert_eq!(
@@ -206,4 +200,43 @@ fn a_pod_that_names_two_groups_says_so_unless_a_controller_made_the_other_one() 
     assert!(!names(native(), "podgroup-0123"));
     assert!(!names(native(), ""));
     assert!(!names(json!(null), "other"));
+}
+
+#[test]
+fn claims_of_a_group_are_read_and_those_that_no_pod_could_name_are_told() {
+    let with = |claims: Value| {
+        group(json!({"schedulingPolicy": {"basic": {}}, "resourceClaims": claims}))
+            .map(|group| group.native.claims)
+    };
+    let link = json!({"name": "link", "resourceClaimName": "c"});
+    let made = json!({"name": "gpu", "resourceClaimTemplateName": "t"});
+    let read = with(json!([link, made])).expect("no problems");
+    let read: Vec<_> = read
+        .iter()
+        .map(|one| (&*one.entry, one.claim.as_deref(), one.template.as_deref()))
+        .collect();
+    assert_eq!(read, [("link", Some("c"), None), ("gpu", None, Some("t"))]);
+    let named = |name: &str| json!({"name": name, "resourceClaimName": "c"});
+    let five = ["a", "b", "c", "d", "e"].map(named);
+    let source = "not exactly one of resourceClaimName and resourceClaimTemplateName is set";
+    let both = json!({"name": "a", "resourceClaimName": "c", "resourceClaimTemplateName": "t"});
+    for (claims, expected) in [
+        (json!(five), "spec.resourceClaims: 5 are set".to_owned()),
+        (
+            json!([named("a"), named("a")]),
+            "spec.resourceClaims[1].name: \"a\" is no name of one claim".to_owned(),
+        ),
+        (
+            json!([{"resourceClaimName": "c"}]),
+            "spec.resourceClaims[0].name: \"\" is no name of one claim".to_owned(),
+        ),
+        (
+            json!([{"name": "a"}]),
+            format!("spec.resourceClaims[0]: {source}"),
+        ),
+        (json!([both]), format!("spec.resourceClaims[0]: {source}")),
+    ] {
+        assert_eq!(problems(with(claims)), [expected]);
+    }
+    assert!(with(json!(["a", "b", "c", "d"].map(named))).is_ok());
 }

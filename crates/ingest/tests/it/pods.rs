@@ -391,3 +391,20 @@ fn only_guaranteed_pods_ask_for_cpus_of_their_own() {
         assert_eq!(read, expected, "{annotation} {containers}");
     }
 }
+
+#[test]
+fn only_containers_that_are_written_down_by_name_keep_theirs() {
+    let named = |resource: &str| {
+        let container =
+            |name: &str, limits: Value| json!({"name": name, "resources": {"limits": limits}});
+        let pod = read_spec(json!({
+            "initContainers": [container("fetch", json!({resource: "1"}))],
+            "containers": [container("beside", json!({"cpu": "1"})), container("main", json!({resource: "1"}))],
+        }));
+        pod.facts.names
+    };
+    let both = [(0, "fetch".to_owned()), (2, "main".to_owned())];
+    assert_eq!(named("enflame.com/drs-gcu"), both);
+    // Pods that differ in names alone are alike.
+    assert_eq!(named("nvidia.com/gpu"), []);
+}

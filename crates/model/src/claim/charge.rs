@@ -13,9 +13,9 @@ use crate::ix::{QueueIx, TaskIx};
 use crate::object::{ClaimAllocation, ResourceClaimObject};
 use crate::resource::{MAX_AMOUNT, ResIx, ResVec, ResourceNames, device_capacity, device_count};
 
-use super::{DeviceStock, ResourceClaimIx, ResourceClaims, ResourceNeed};
+use super::{DeviceStock, HeldCounts, ResourceClaimIx, ResourceClaims, ResourceNeed};
 
-type ChargedAmounts = Vec<(ResIx, i64)>;
+pub(super) type ChargedAmounts = Vec<(ResIx, i64)>;
 
 /// What the claims of a pod count for its queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -92,9 +92,16 @@ struct CountedClaims {
 pub(crate) struct ClaimCounts {
     counted: FxHashMap<TaskIx, CountedClaims>,
     shared: FxHashMap<(QueueIx, ResourceClaimIx), SharedClaim>,
+    /// What groups hold.
+    pub(super) held: HeldCounts,
 }
 
 impl ClaimCharge {
+    /// Claims that others may name as well, with what they count.
+    pub(super) fn shared(&self) -> &[(ResourceClaimIx, ChargedAmounts)] {
+        &self.shared
+    }
+
     /// Adds what it counts to a sum in which each claim that others may name counts once: `counted` are those that are in
     /// it.
     pub(crate) fn add_once(&self, counted: &mut Vec<ResourceClaimIx>, to: &mut ResVec) {
@@ -249,20 +256,55 @@ impl ClaimCounts {
     ) {
         sums.shift(hold, &need.charge.own, 1);
         for (claim, amounts) in &need.charge.shared {
-            let shared = self.shared.entry((queue, *claim)).or_default();
-            if let Some(before) = shared.hold() {
-                sums.shift(before, &shared.amounts, -1);
-            } else {
-                shared.amounts.clone_from(amounts);
-            }
-            shared.users[hold as usize] += 1;
-            if let Some(now) = shared.hold() {
-                sums.shift(now, &shared.amounts, 1);
-            }
+            self.share(queue, *claim, hold, amounts, sums);
         }
         let need = Arc::clone(need);
         let counted = CountedClaims { queue, hold, need };
         self.counted.insert(task, counted);
+    }
+
+    /// One more has a claim, that counts so much by now.
+    pub(super) fn share(
+        &mut self,
+        queue: QueueIx,
+        claim: ResourceClaimIx,
+        hold: DeviceHold,
+        amounts: &ChargedAmounts,
+        sums: &mut ClaimedDevices,
+    ) {
+        let shared = self.shared.entry((queue, claim)).or_default();
+        if let Some(before) = shared.hold() {
+            sums.shift(before, &shared.amounts, -1);
+        }
+        shared.amounts.clone_from(amounts);
+        shared.users[hold as usize] += 1;
+        if let Some(now) = shared.hold() {
+            sums.shift(now, &shared.amounts, 1);
+        }
+    }
+
+    /// The inverse of [`ClaimCounts::share`].
+    pub(super) fn unshare(
+        &mut self,
+        queue: QueueIx,
+        claim: ResourceClaimIx,
+        hold: DeviceHold,
+        sums: &mut ClaimedDevices,
+    ) {
+        let Some(shared) = self.shared.get_mut(&(queue, claim)) else {
+            return;
+        };
+        if let Some(before) = shared.hold() {
+            sums.shift(before, &shared.amounts, -1);
+        }
+        let users = &mut shared.users[hold as usize];
+        *users = users.strict_sub(1);
+        match shared.hold() {
+            Some(now) => sums.shift(now, &shared.amounts, 1),
+            None => {
+                self.shared.remove(&(queue, claim));
+            }
+        }
     }
 
     /// For which queue a pod is counted, if it is.
@@ -278,20 +320,7 @@ impl ClaimCounts {
         let CountedClaims { queue, hold, need } = counted;
         sums.shift(hold, &need.charge.own, -1);
         for (claim, _) in &need.charge.shared {
-            let Some(shared) = self.shared.get_mut(&(queue, *claim)) else {
-                continue;
-            };
-            if let Some(before) = shared.hold() {
-                sums.shift(before, &shared.amounts, -1);
-            }
-            let users = &mut shared.users[hold as usize];
-            *users = users.strict_sub(1);
-            match shared.hold() {
-                Some(now) => sums.shift(now, &shared.amounts, 1),
-                None => {
-                    self.shared.remove(&(queue, *claim));
-                }
-            }
+            self.unshare(queue, *claim, hold, sums);
         }
     }
 

@@ -34,13 +34,13 @@ impl ResourceClaims {
     pub fn named_by(&self, task: TaskIx) -> impl Iterator<Item = &str> {
         let pod = self.tasks.get(&task).into_iter();
         let entries = pod.flat_map(|pod| &pod.claims);
-        entries.filter_map(|(_, entry)| entry.claim.as_deref())
+        entries.filter_map(|named| named.entry.claim.as_deref())
     }
 
     /// Fills in the claims of a pod.
     pub(crate) fn fill_in(&self, task: TaskIx, pod: &mut PodObject) {
         if let Some(known) = self.tasks.get(&task) {
-            let claims = known.claims.iter().map(|(_, claim)| claim.clone());
+            let claims = known.claims.iter().map(|named| named.entry.clone());
             pod.resource_claims = claims.collect();
         }
     }

@@ -121,9 +121,9 @@ impl ResourceClaims {
         }
         if holds {
             for ix in &claims {
-                let entry = &mut self.claims[ix.at()];
-                entry.holders += 1;
-                if entry.may_be_full() {
+                self.claims[ix.at()].holders += 1;
+                let entry = &self.claims[ix.at()];
+                if entry.may_be_full(*ix, &self.tasks) {
                     others.extend(&entry.users);
                 }
             }
@@ -186,8 +186,8 @@ impl ResourceClaims {
     /// One holder less, whose Binding may still write what it got if it has a UID here. Nobody has the grant
     /// any more when there is neither a holder nor such a pod.
     fn let_go(&mut self, ix: ResourceClaimIx, adrift: Option<&str>) -> Vec<TaskIx> {
+        let was_full = self.claims[ix.at()].may_be_full(ix, &self.tasks);
         let entry = &mut self.claims[ix.at()];
-        let was_full = entry.may_be_full();
         entry.holders -= 1;
         let granted = entry.grant.devices().cloned();
         if let (Some(uid), Some(_)) = (adrift, &granted) {
@@ -219,16 +219,29 @@ impl ResourceClaims {
             if matches!(pod.hold, ClaimHold::OnItsWay(_)) {
                 pod.hold = ClaimHold::Arrived;
             }
-            touched.extend(pod.claims.iter().filter_map(|(ix, _)| *ix));
+            touched.extend(pod.claims.iter().filter_map(|named| named.ix));
         }
         touched.iter().for_each(|ix| self.is_on_server(*ix, None));
+        touched.extend(self.see_written(written));
+        self.settle(touched)
+    }
+
+    /// These claims were written. Returns which they are.
+    fn see_written(&mut self, written: &[WrittenClaim]) -> Vec<ResourceClaimIx> {
+        let mut seen = Vec::new();
         for claim in written {
             let key = (claim.namespace.clone(), claim.claim.clone());
             if let Some(ix) = self.claims.find(&key).map(ResourceClaimIx) {
                 self.is_on_server(ix, Some(claim.version));
-                touched.push(ix);
+                seen.push(ix);
             }
         }
+        seen
+    }
+
+    /// These claims were written for a Binding that has failed, and stay as they are. Returns the same.
+    pub(crate) fn are_left(&mut self, written: &[WrittenClaim]) -> (Vec<TaskIx>, bool) {
+        let touched = self.see_written(written);
         self.settle(touched)
     }
 

@@ -3,17 +3,20 @@
 //! Two pods with equal needs are treated alike on every node. A claim that is the pod's own and has no
 //! devices yet shows what it asks for and not who it is.
 
+use std::sync::Arc;
+
 use pumice_claims::{ClaimSpec, DeviceCount, MAX_DEVICES_A_CLAIM};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::ix::TaskIx;
 use crate::named::NamedEntries;
-use crate::object::{NodeTerm, PodResourceClaim, ResourceClaimObject};
+use crate::object::{NodeTerm, ResourceClaimObject};
 use crate::resource::ResourceNames;
 
+use super::groups::NamedClaim;
 use super::stock::{DeviceStock, FilterKey};
 use super::users::TaskClaims;
-use super::{ClaimCharge, ClaimEntry, MAX_RESERVED, ResourceClaimIx, Returning};
+use super::{ClaimCharge, ClaimEntry, ClaimGroup, MAX_RESERVED, ResourceClaimIx, Returning};
 
 /// Bytes that the selectors of a claim may have in all: what they take to be compiled and kept grows with it.
 const MAX_SELECTOR_BYTES: usize = 64 * 1024;
@@ -52,6 +55,27 @@ pub struct OpenResourceClaim {
     pub filters: Vec<Vec<u32>>,
 }
 
+/// For whom a claim was made from a template.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MadeFor {
+    Pod,
+    Group,
+}
+
+/// Said of a claim that has no name yet.
+fn not_made(named: &NamedClaim) -> String {
+    let name = &named.entry.entry;
+    let text = format!("resourceclaim for pod.spec.resourceClaims entry {name:?} is not made yet");
+    match &named.group {
+        None => text,
+        Some(group) => format!(
+            "{text}: kube-controller-manager makes it for PodGroup {} and then names it in the pod's status; look at \
+             the events of the PodGroup",
+            group.name
+        ),
+    }
+}
+
 /// Reads the claims of a pod. Only selectors that are new are written down.
 pub(super) struct NeedReader<'a> {
     pub(super) pod: &'a TaskClaims,
@@ -67,11 +91,11 @@ impl NeedReader<'_> {
             has_claims: true,
             ..ResourceNeed::default()
         };
-        for (at, (ix, entry)) in self.pod.claims.iter().enumerate() {
-            if let Some(ix) = ix {
-                self.charge(*ix, entry, &mut need.charge, names);
+        for (at, named) in self.pod.claims.iter().enumerate() {
+            if let Some(ix) = named.ix {
+                self.charge(ix, named, &mut need.charge, names);
             }
-            if let Err(text) = self.add_claim(at, *ix, entry, &mut need) {
+            if let Err(text) = self.add_claim(at, named, &mut need) {
                 need.refusal.get_or_insert(text);
             }
         }
@@ -86,7 +110,7 @@ impl NeedReader<'_> {
     fn charge(
         &self,
         ix: ResourceClaimIx,
-        entry: &PodResourceClaim,
+        named: &NamedClaim,
         charge: &mut ClaimCharge,
         names: &mut ResourceNames,
     ) {
@@ -94,10 +118,11 @@ impl NeedReader<'_> {
         let Some(object) = &slot.object else {
             return;
         };
-        let claim = match entry.template {
-            None => Some(ix),
-            Some(_) if object.owner_uid == self.pod.uid => None,
-            Some(_) => return,
+        let claim = match (&named.entry.template, self.is_made_for(named, object)) {
+            (None, _) => Some(ix),
+            (Some(_), Some(MadeFor::Pod)) => None,
+            (Some(_), Some(MadeFor::Group)) => Some(ix),
+            (Some(_), None) => return,
         };
         charge.add(claim, object, slot.allocation(), self.stock, names);
     }
@@ -105,15 +130,10 @@ impl NeedReader<'_> {
     fn add_claim(
         &mut self,
         at: usize,
-        ix: Option<ResourceClaimIx>,
-        entry: &PodResourceClaim,
+        named: &NamedClaim,
         need: &mut ResourceNeed,
     ) -> Result<(), String> {
-        let waits = || {
-            let name = &entry.entry;
-            format!("resourceclaim for pod.spec.resourceClaims entry {name:?} is not made yet")
-        };
-        let ix = ix.ok_or_else(waits)?;
+        let ix = named.ix.ok_or_else(|| not_made(named))?;
         let slot = &self.claims[ix.at()];
         let name = &slot.key.1;
         let missing = || format!("resourceclaim {name:?} not found");
@@ -121,9 +141,14 @@ impl NeedReader<'_> {
         if object.deleting {
             return Err(format!("resourceclaim {name:?} is being deleted"));
         }
-        if entry.template.is_some() && object.owner_uid != self.pod.uid {
+        let made_for = self.is_made_for(named, object);
+        if named.entry.template.is_some() && made_for.is_none() {
+            let whom = match &named.group {
+                None => "this pod".to_owned(),
+                Some(group) => format!("PodGroup {}", group.name),
+            };
             return Err(format!(
-                "resourceclaim {name:?} was not made for this pod: it belongs to another owner"
+                "resourceclaim {name:?} was not made for {whom}: it belongs to another owner"
             ));
         }
         if let Returning::UnderWay(_) = slot.returning {
@@ -132,7 +157,7 @@ impl NeedReader<'_> {
             ));
         }
         if let Some(allocation) = slot.allocation() {
-            if !self.may_use(ix, object) {
+            if !self.may_use(ix, named, object) {
                 return Err(format!("resourceclaim {name:?} in use"));
             }
             need.waits |= slot.has_promise();
@@ -143,7 +168,7 @@ impl NeedReader<'_> {
         let filters = self.filters_of(ix, &spec)?;
         need.open.push(OpenResourceClaim {
             at,
-            identity: entry.template.is_none().then_some(ix),
+            identity: (made_for != Some(MadeFor::Pod)).then_some(ix),
             spec,
             filters,
         });
@@ -151,15 +176,34 @@ impl NeedReader<'_> {
     }
 
     /// It is reserved for the pod, or may be.
-    fn may_use(&self, ix: ResourceClaimIx, object: &ResourceClaimObject) -> bool {
-        if object.reserved_for.contains(&self.pod.uid) || self.pod.holds() {
+    fn may_use(
+        &self,
+        ix: ResourceClaimIx,
+        named: &NamedClaim,
+        object: &ResourceClaimObject,
+    ) -> bool {
+        let entry = &self.claims[ix.at()];
+        let consumer = entry.consumer(named, &self.pod.uid);
+        let mut reserved = object.reserved_for.iter();
+        if self.pod.holds()
+            || entry.most_consumers() < MAX_RESERVED
+            || reserved.any(|uid| uid == consumer)
+        {
             return true;
         }
-        let users = self.claims[ix.at()].users.iter();
-        let holding = users.filter_map(|user| self.tasks.get(user));
-        let holding = holding.filter(|user| user.holds()).map(|user| &user.uid);
-        let all: FxHashSet<&String> = object.reserved_for.iter().chain(holding).collect();
-        all.len() < MAX_RESERVED
+        let all = entry.consumers(ix, self.tasks);
+        all.contains(consumer) || all.len() < MAX_RESERVED
+    }
+
+    /// For whom a claim was made from a template, if it was for one of those who may use it so.
+    fn is_made_for(&self, named: &NamedClaim, object: &ResourceClaimObject) -> Option<MadeFor> {
+        named.entry.template.as_ref()?;
+        let is_of_group = |group: &Arc<ClaimGroup>| group.uid == object.owner_uid;
+        match &named.group {
+            _ if object.owner_uid == self.pod.uid => Some(MadeFor::Pod),
+            Some(group) if is_of_group(group) => Some(MadeFor::Group),
+            _ => None,
+        }
     }
 
     fn filters_of(

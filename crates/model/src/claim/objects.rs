@@ -69,6 +69,7 @@ impl ResourceClaims {
                 entry.grant = ClaimGrant::Nothing;
             }
         });
+        self.held.look(ix, &self.claims[ix.at()], &self.groups);
         self.stale.insert(ix);
         self.changed()
     }
@@ -111,6 +112,7 @@ impl ResourceClaims {
             (entry.object, entry.grant) = (None, ClaimGrant::Nothing);
             entry.returning = Returning::No;
         });
+        self.held.look(ix, &self.claims[ix.at()], &self.groups);
         self.stale.insert(ix);
         self.drop_claim_if_unused(ix);
         self.changed()

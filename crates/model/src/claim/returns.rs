@@ -97,11 +97,16 @@ impl ResourceClaims {
         };
         let keeps_off = |terms: &Vec<NodeTerm>| nodes.indices().any(|node| !is_near(terms, node));
         let mut users = entry.users.iter().filter_map(|user| self.tasks.get(user));
+        let named = pod.claims.iter().filter(|named| named.ix == Some(ix));
+        let consumers: Vec<&str> = named.map(|named| entry.consumer(named, &pod.uid)).collect();
         entry.returning == Returning::No
             && entry.grant.is_nothing()
             && entry.holders == 0
             && !self.may_be_written(ix)
-            && object.reserved_for.iter().all(|uid| *uid == pod.uid)
+            && object
+                .reserved_for
+                .iter()
+                .all(|uid| consumers.contains(&uid.as_str()))
             && users.all(|user| user.presence == ClaimPresence::Waits)
             && terms.is_some_and(keeps_off)
     }

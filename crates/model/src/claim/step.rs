@@ -9,7 +9,9 @@
 
 use crate::object::ClaimAllocation;
 
-/// Pods one claim may be reserved for (`ResourceClaimReservedForMaxSize`).
+use super::ClaimGroup;
+
+/// Pods and groups one claim may be reserved for (`ResourceClaimReservedForMaxSize`).
 pub const MAX_RESERVED: usize = 256;
 
 /// What has to be written about a ResourceClaim before the Binding of a pod.
@@ -21,6 +23,8 @@ pub struct ClaimStep {
     pub claim: String,
     /// UID of the claim.
     pub claim_uid: String,
+    /// The PodGroup that the claim is reserved for; `None` where that is the pod.
+    pub group: Option<ClaimGroup>,
     /// What it gets; `None` when it has been allocated before, and the pod is only to be let in.
     pub allocation: Option<Box<ClaimAllocation>>,
     /// What it had then: with other devices the pod may be in the wrong place.
@@ -49,10 +53,10 @@ pub struct ClaimReading<'a> {
     pub is_protected: bool,
     /// Devices that the claim has.
     pub devices: FoundDevices,
-    /// Pods it is reserved for.
+    /// How many pods and groups it is reserved for.
     pub users: usize,
-    /// The pod is one of them.
-    pub has_pod: bool,
+    /// It is reserved for the consumer of the step.
+    pub has_consumer: bool,
 }
 
 /// What a status gets, or loses.
@@ -60,8 +64,8 @@ pub struct ClaimReading<'a> {
 pub struct ClaimChange {
     /// The devices of the step.
     pub devices: bool,
-    /// The pod's entry among those that the claim is reserved for.
-    pub pod: bool,
+    /// The consumer's entry among those that the claim is reserved for.
+    pub consumer: bool,
 }
 
 /// What is left to do before the Binding, once the claim is protected.
@@ -79,6 +83,11 @@ impl ClaimStep {
     /// The devices that the pod was placed for.
     pub fn decided(&self) -> Option<&ClaimAllocation> {
         self.allocation.as_deref().or(self.known.as_deref())
+    }
+
+    /// UID of the one that the claim is reserved for when the pod uses it.
+    pub fn consumer<'a>(&'a self, pod_uid: &'a str) -> &'a str {
+        self.group.as_ref().map_or(pod_uid, |group| &group.uid)
     }
 
     /// It is the claim that was decided about.
@@ -119,17 +128,19 @@ impl ClaimStep {
             }
             (_, FoundDevices::AsDecided) => false,
         };
-        if !found.has_pod && found.users >= MAX_RESERVED {
-            return Err(format!("{MAX_RESERVED} pods use it, and no more may"));
+        if !found.has_consumer && found.users >= MAX_RESERVED {
+            return Err(format!(
+                "{MAX_RESERVED} pods and PodGroups use it, and no more may"
+            ));
         }
         let change = ClaimChange {
             devices,
-            pod: !found.has_pod,
+            consumer: !found.has_consumer,
         };
         Ok(match change {
             ClaimChange {
                 devices: false,
-                pod: false,
+                consumer: false,
             } => ClaimGift::Given,
             change if change.devices && !found.is_protected => ClaimGift::Unprotected,
             change => ClaimGift::Missing(change),
@@ -138,26 +149,33 @@ impl ClaimStep {
 
     /// What has to be taken out of the status once the bind has failed: the pod, and the devices unless others
     /// use the claim, whichever bind has given them; `None` when nothing is left to do. What another scheduler
-    /// wrote is its own: other devices, and where it has bound the pod, all that was not given by this bind.
+    /// wrote is its own: other devices, and where it has bound the pod, all that was not given by this bind. Of a
+    /// claim that is reserved for a group nothing is taken out: binds of other pods of the group count on that.
     pub fn takes_back(
         &self,
         found: &ClaimReading<'_>,
         is_bound_elsewhere: bool,
     ) -> Option<ClaimChange> {
         let given_here = self.allocation.is_some() && found.devices == FoundDevices::AsDecided;
-        if !self.is_about(found)
+        if self.group.is_some()
+            || !self.is_about(found)
             || found.devices == FoundDevices::Others
             || (is_bound_elsewhere && !given_here)
         {
             return None;
         }
-        let others = found.users - usize::from(found.has_pod);
+        let others = found.users - usize::from(found.has_consumer);
         let has_devices = found.devices != FoundDevices::Nothing;
         let change = ClaimChange {
-            devices: others == 0 && (given_here || (has_devices && found.has_pod)),
-            pod: found.has_pod,
+            devices: others == 0 && (given_here || (has_devices && found.has_consumer)),
+            consumer: found.has_consumer,
         };
-        (change.devices || change.pod).then_some(change)
+        (change.devices || change.consumer).then_some(change)
+    }
+
+    /// Whether a bind that has failed leaves the claim with its devices, since they are the group's.
+    pub fn leaves(&self, found: &ClaimReading<'_>) -> bool {
+        self.group.is_some() && self.is_about(found) && found.devices == FoundDevices::AsDecided
     }
 
     /// Whether the finalizer has to be removed after that: from a claim without devices.

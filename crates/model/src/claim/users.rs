@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::ix::{NodeIx, ResourceNeedIx, TaskIx};
 use crate::node::{LoadMoment, Nodes};
-use crate::object::{ClaimAllocation, PodObject, PodResourceClaim};
+use crate::object::{ClaimAllocation, PodObject};
 use crate::resource::ResourceNames;
 
+use super::groups::{GroupKey, NamedClaim, is_key_of, key_of};
 use super::holding::ClaimHold;
 use super::need::NeedReader;
 use super::{ResourceClaimIx, ResourceClaims, ResourceNeed};
@@ -27,8 +28,10 @@ pub(crate) enum ClaimPresence {
 #[derive(Clone)]
 pub(super) struct TaskClaims {
     pub(super) uid: String,
-    /// Claims of the pod, as far as they have names, in the order of its spec.
-    pub(super) claims: Vec<(Option<ResourceClaimIx>, PodResourceClaim)>,
+    /// Claims of the pod, in the order of its spec.
+    pub(super) claims: Vec<NamedClaim>,
+    /// The group that it names.
+    pub(super) group: Option<GroupKey>,
     /// What they ask for.
     pub(super) need: ResourceNeedIx,
     pub(super) hold: ClaimHold,
@@ -56,11 +59,8 @@ impl ResourceClaims {
         let Some(known) = self.tasks.get(&task) else {
             return pod.resource_claims.is_empty();
         };
-        known
-            .claims
-            .iter()
-            .map(|(_, claim)| claim)
-            .eq(&pod.resource_claims)
+        let named = known.claims.iter().map(|named| &named.entry);
+        named.eq(&pod.resource_claims) && is_key_of(known.group.as_ref(), pod)
     }
 
     /// Takes in the claims of a pod that is on no node yet; its need, in use.
@@ -73,6 +73,7 @@ impl ResourceClaims {
         if pod.resource_claims.is_empty() {
             return ResourceNeedIx::NONE;
         }
+        let group = key_of(pod);
         let mut claims = Vec::with_capacity(pod.resource_claims.len());
         for claim in &pod.resource_claims {
             let name = claim.claim.as_ref();
@@ -80,11 +81,16 @@ impl ResourceClaims {
             if let Some(ix) = ix {
                 self.claims[ix.at()].users.push(task);
             }
-            claims.push((ix, claim.clone()));
+            claims.push(NamedClaim {
+                ix,
+                entry: claim.clone(),
+                group: self.groups.that_has(group.as_ref(), claim),
+            });
         }
         let claims = TaskClaims {
             uid: pod.uid.clone(),
             claims,
+            group,
             need: ResourceNeedIx::NONE,
             hold: ClaimHold::Nothing,
             presence: ClaimPresence::Waits,
@@ -99,7 +105,7 @@ impl ResourceClaims {
             return;
         };
         self.needs.give_back(need);
-        for ix in pod.claims.iter().filter_map(|(ix, _)| *ix) {
+        for ix in pod.claims.iter().filter_map(|named| named.ix) {
             self.claims[ix.at()].users.retain(|user| *user != task);
             self.weigh_leaving(ix, None);
             self.drop_claim_if_unused(ix);
@@ -132,7 +138,7 @@ impl ResourceClaims {
     pub(super) fn claims_of(&self, task: TaskIx) -> Vec<ResourceClaimIx> {
         let pod = self.tasks.get(&task);
         let claims = pod.into_iter().flat_map(|pod| &pod.claims);
-        claims.filter_map(|(ix, _)| *ix).collect()
+        claims.filter_map(|named| named.ix).collect()
     }
 
     /// Whether a pod, on a node, uses its claims, from now on.
@@ -185,7 +191,7 @@ impl ResourceClaims {
         };
         let mut gifts = Vec::new();
         for (open, given) in need.open.iter().zip(given) {
-            if let Some(ix) = pod.claims[open.at].0 {
+            if let Some(ix) = pod.claims[open.at].ix {
                 let uid = self.claims[ix.at()]
                     .object
                     .as_ref()

@@ -133,7 +133,7 @@ pub struct ResourceClaimObject {
     pub spec: ClaimSpec,
     /// What it has got.
     pub allocation: Option<ClaimAllocation>,
-    /// UIDs of `status.reservedFor`: who may use it.
+    /// UIDs of `status.reservedFor`: pods and groups that may use it.
     pub reserved_for: Vec<String>,
     /// The finalizer `resource.kubernetes.io/delete-protection` is there.
     pub is_protected: bool,
@@ -168,7 +168,7 @@ pub struct WrittenClaim {
     pub version: u64,
 }
 
-/// One entry of `spec.resourceClaims` of a pod.
+/// One entry of `spec.resourceClaims` of a pod, or of a PodGroup of Kubernetes itself.
 #[derive(
     Clone,
     Debug,
@@ -182,10 +182,11 @@ pub struct WrittenClaim {
     serde::Deserialize,
 )]
 pub struct PodResourceClaim {
-    /// Name of the claim within the pod.
+    /// Name of the claim within the pod or group.
     pub entry: String,
-    /// Name of the ResourceClaim in the pod's namespace; `None` while none was made from the template.
+    /// Name of the ResourceClaim in the pod's namespace; `None` while none was made from the template, and always in an entry
+    /// of a group with a template: each pod is told the name itself.
     pub claim: Option<String>,
-    /// The ResourceClaimTemplate it is made from, if it is: it must be the pod's own then.
+    /// The ResourceClaimTemplate it is made from, if it is: it must be the pod's own then, or that of its group.
     pub template: Option<String>,
 }

@@ -148,11 +148,27 @@ pub struct GroupObject {
 /// Volcano: no object has a name with a slash.
 pub const NATIVE_GROUP: &str = "scheduling.k8s.io/";
 
+/// What names of CompositePodGroups begin with here, which are PodGroups of Kubernetes itself that have groups and no
+/// pods.
+pub const COMPOSITE_GROUP: &str = "scheduling.k8s.io/CompositePodGroup/";
+
 impl GroupObject {
-    /// It, or a sub-group of it, asks for a place in the network.
+    /// It, or a part of it, asks for a place in the network.
     pub fn wants_topology(&self) -> bool {
-        let mut policies = self.sub_groups.iter();
-        self.topology.is_some() || policies.any(|policy| policy.topology.is_some())
+        self.topology.is_some() || self.asked_of_parts().next().is_some()
+    }
+
+    /// What its sub-groups, and CompositePodGroups of its tree, ask of the network.
+    pub fn asked_of_parts(&self) -> impl Iterator<Item = &TopologyRequest> {
+        let policies = self.sub_groups.iter();
+        let policies = policies.filter_map(|policy| policy.topology.as_ref());
+        let nodes = self.native.tree.iter().flat_map(|tree| &tree.nodes);
+        policies.chain(nodes.filter_map(|node| node.topology.as_ref()))
+    }
+
+    /// Name of the PodGroup as the API server knows it.
+    pub fn own_name(&self) -> &str {
+        self.name.strip_prefix(NATIVE_GROUP).unwrap_or(&self.name)
     }
 
     /// The label of which all nodes it is placed on have to have the same value.
@@ -161,6 +177,15 @@ impl GroupObject {
             TopologyRequest::Hard(HighestTier::Label(key)) => Some(key),
             _ => None,
         }
+    }
+
+    /// Labels of which it, or a part of it, wants nodes with the same value.
+    pub fn named_labels(&self) -> impl Iterator<Item = &str> {
+        let of_parts = self.asked_of_parts().filter_map(|asked| match asked {
+            TopologyRequest::Hard(HighestTier::Label(key)) => Some(key.as_str()),
+            _ => None,
+        });
+        self.named_label().into_iter().chain(of_parts)
     }
 
     /// The value of an annotation, if a plugin has declared that it reads it.

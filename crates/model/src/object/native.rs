@@ -1,7 +1,9 @@
 //! The status of a PodGroup of Kubernetes itself, which has conditions and nothing else (spec/03 §B10), in the words
 //! of the status that is kept of every PodGroup.
 
-use super::{GroupCondition, GroupPhase, GroupStatus};
+use std::sync::Arc;
+
+use super::{GangTree, GroupCondition, GroupPhase, GroupStatus, PodResourceClaim};
 
 /// Condition of a gang that was bound in part and never on its nodes as a whole; under this type in both kinds of
 /// PodGroups.
@@ -21,8 +23,27 @@ pub struct NativeTraits {
     pub never_preempts: bool,
     /// `spec.priority`, which counts before its PriorityClass: admission read it there.
     pub priority: Option<i32>,
+    /// Claims that its pods share who name them alike (`spec.resourceClaims`).
+    pub claims: Vec<PodResourceClaim>,
     /// What it asks that this scheduler does not do, for people: its pods wait. Empty for nothing.
     pub unserved: String,
+    /// Name of the CompositePodGroup that it is part of; empty for none.
+    pub parent: String,
+    /// What it asks of its groups, if it is a CompositePodGroup.
+    pub composite: Option<CompositePolicy>,
+    /// What of its PodGroups has to be placed at once, of a CompositePodGroup that stands for all of them. The state
+    /// makes it; no object says so.
+    #[serde(skip)]
+    pub tree: Option<Arc<GangTree>>,
+}
+
+/// How a CompositePodGroup places its groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum CompositePolicy {
+    /// Each by itself.
+    Basic,
+    /// So many at once, or none.
+    Gang(i32),
 }
 
 /// What one condition of a PodGroup of Kubernetes itself is about.
@@ -73,6 +94,20 @@ impl GroupStatus {
             message: why.message.clone(),
         });
         placed.into_iter().chain(in_part).collect()
+    }
+
+    /// Says that the group was placed, as it does for ever.
+    pub(crate) fn say_placed(&mut self) {
+        if !self.says_placed() {
+            let mut conditions = std::mem::take(&mut self.conditions);
+            conditions.retain(|one| one.kind != SCHEDULED);
+            conditions.push(GroupCondition {
+                kind: SCHEDULED.to_owned(),
+                status: "True".to_owned(),
+                ..GroupCondition::default()
+            });
+            *self = Self::of_native(conditions);
+        }
     }
 
     /// It says that the group was placed, once at least.

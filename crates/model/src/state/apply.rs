@@ -5,7 +5,7 @@ use pumice_devices::NodeDevices;
 use super::books::{CardBooks, CpuBooks, SupplyBooks, device_facts_differ};
 use super::placement::{NodeEntry, NodeExit};
 use super::pods::{joined_bound, same_pod, stays, task_of};
-use super::population::{Accounts, JobBooks};
+use super::population::{Accounts, GroupTrees, JobBooks};
 use super::{Applied, PodChange, State};
 use crate::delta::Delta;
 use crate::ix::TaskIx;
@@ -20,6 +20,27 @@ fn take_kept(state: &mut State, topic: KeptTopic, text: Option<String>) {
     }
     let is_news = state.supplies.kept_before_mut(topic).take(text);
     state.journal.note(is_news);
+}
+
+/// Takes in a PodGroup that is part of a tree, whose jobs are brought in step later ([`super::settle_trees`]); any
+/// other one comes back.
+fn take_tree(state: &mut State, group: Box<GroupObject>) -> Option<Box<GroupObject>> {
+    if GroupTrees::concern(&group) {
+        let key = (&*group.namespace, &*group.name);
+        SupplyBooks::of(state).learn_group_claims(key, Some(&group));
+        let is_news = JobBooks::of(state).trees().insert(*group);
+        state.journal.note(is_news);
+        return None;
+    }
+    let has_trees = !state.population.trees().are_none();
+    if has_trees
+        && JobBooks::of(state)
+            .trees()
+            .remove(&group.namespace, &group.name)
+    {
+        state.journal.changed();
+    }
+    Some(group)
 }
 
 impl State {
@@ -41,10 +62,18 @@ impl State {
                 let known = self.population.task_by_uid(&uid);
                 return known.map_or_else(Applied::default, |ix| self.delete_task(ix));
             }
-            Delta::GroupApply(group) => return self.apply_group(group),
+            Delta::GroupApply(group) => match take_tree(self, group) {
+                Some(group) => return self.apply_group(group),
+                None => return Applied::default(),
+            },
             Delta::GroupDelete(namespace, name) => {
+                SupplyBooks::of(self).learn_group_claims((&namespace, &name), None);
+                if JobBooks::of(self).trees().remove(&namespace, &name) {
+                    self.journal.changed();
+                }
                 return JobBooks::of(self).delete_group(&namespace, &name);
             }
+            Delta::ClaimsLeft(claims) => SupplyBooks::of(self).note_left_claims(&claims),
             other => self.take_in_other(other),
         }
         Applied::default()
@@ -172,15 +201,17 @@ impl State {
         self.journal.changed();
     }
 
-    fn apply_group(&mut self, group: Box<GroupObject>) -> Applied {
+    pub(super) fn apply_group(&mut self, group: Box<GroupObject>) -> Applied {
         let mut books = JobBooks::of(self);
         let ix = books.group_job(&group.namespace, &group.name, &group.uid);
         let Some(group) = books.news_of_group(ix, group) else {
             return Applied::default();
         };
-        if let Some(key) = group.named_label() {
+        for key in group.named_labels() {
             self.ground.name_label(key);
         }
+        let key = (&*group.namespace, &*group.name);
+        SupplyBooks::of(self).learn_group_claims(key, Some(&group));
         let least = group.min_resources.as_ref();
         let least = least.map(|least| self.ground.counted(least));
         JobBooks::of(self).set_group(ix, group, least)

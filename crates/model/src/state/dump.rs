@@ -11,7 +11,7 @@ use crate::delta::Delta;
 use crate::intern::Sym;
 use crate::ix::TaskIx;
 use crate::job::Origin;
-use crate::object::{Amounts, NamespaceObject, Pairs, PodObject, PodPhase};
+use crate::object::{Amounts, GroupObject, NamespaceObject, Pairs, PodObject, PodPhase};
 use crate::shape::Shape;
 use crate::task::{Task, TaskStatus};
 
@@ -87,6 +87,11 @@ pub fn bound_pod(state: &State, ix: TaskIx) -> PodObject {
     }
 }
 
+/// A pod as its object says, without what was decided of it since.
+pub(super) fn pod_as_read(state: &State, ix: TaskIx) -> PodObject {
+    ObjectReader::of(state).pod_as_read(ix)
+}
+
 impl<'a> ObjectReader<'a> {
     /// The cluster as the objects it was made of.
     pub fn of(state: &'a State) -> Self {
@@ -147,14 +152,8 @@ impl<'a> ObjectReader<'a> {
         for workload in self.ground.topology().workloads() {
             out.push(Delta::WorkloadApply(workload.clone()));
         }
-        let mut groups: Vec<_> = self
-            .population
-            .jobs()
-            .filter_map(|(_, job)| job.group())
-            .collect();
-        groups.sort_by_key(|group| (&group.namespace, &group.name));
-        for group in groups {
-            out.push(Delta::GroupApply(Box::new(group.clone())));
+        for group in self.groups() {
+            out.push(Delta::GroupApply(Box::new(group)));
         }
         self.supplies.allowances().dump(&mut out.part);
         self.dump_supplies(&mut out.part);
@@ -173,6 +172,29 @@ impl<'a> ObjectReader<'a> {
                 answer: Box::new(answer.clone()),
             }));
         out.hand_over(1);
+    }
+
+    /// PodGroups as they were read, with what is known of their statuses.
+    fn groups(&self) -> Vec<GroupObject> {
+        let trees = self.population.trees();
+        let known = self.population.jobs();
+        let known = known.filter_map(|(_, job)| job.group());
+        let plain = known.filter(|group| !trees.knows(&group.namespace, &group.name));
+        let of_trees = trees.known_objects().map(|object| {
+            let job = self.population.job_by_key(&object.namespace, &object.name);
+            let known = job.and_then(|ix| self.population.job(ix).group());
+            let known = known.filter(|known| known.uid == object.uid);
+            match known {
+                Some(known) => GroupObject {
+                    status: known.status.clone(),
+                    ..object
+                },
+                None => object,
+            }
+        });
+        let mut groups: Vec<GroupObject> = plain.cloned().chain(of_trees).collect();
+        groups.sort_by(|l, r| (&l.namespace, &l.name).cmp(&(&r.namespace, &r.name)));
+        groups
     }
 
     /// What ConfigMaps configure.
@@ -223,12 +245,8 @@ impl<'a> ObjectReader<'a> {
     fn dump_task(&self, ix: TaskIx, out: &mut Vec<Delta>) {
         let task = self.population.task(ix);
         let uid = task.uid.to_string();
-        let mut pod = self.whole_pod(ix);
         let evicted_from = self.population.evictions().before(ix);
-        if let Some(from) = evicted_from {
-            (pod.phase, pod.deleting) = (phase(from, task.has_started), task.deleting);
-        }
-        out.push(Delta::PodApply(Box::new(pod)));
+        out.push(Delta::PodApply(Box::new(self.pod_as_read(ix))));
         if task.status == TaskStatus::Binding
             && let Some(node) = self.node_name(task)
         {
@@ -259,6 +277,15 @@ impl<'a> ObjectReader<'a> {
         let mut pod = self.pod_object(self.population.task(ix));
         self.supplies.volumes().fill_in(ix, &mut pod);
         self.supplies.resource_claims().fill_in(ix, &mut pod);
+        pod
+    }
+
+    /// Without what was decided of it since.
+    fn pod_as_read(&self, ix: TaskIx) -> PodObject {
+        let (mut pod, task) = (self.whole_pod(ix), self.population.task(ix));
+        if let Some(from) = self.population.evictions().before(ix) {
+            (pod.phase, pod.deleting) = (phase(from, task.has_started), task.deleting);
+        }
         pod
     }
 

@@ -27,6 +27,8 @@ mod population;
 mod seal;
 mod supplies;
 mod sweep;
+mod tree_parts;
+mod trees;
 
 use crate::intern::Interner;
 use crate::ix::{JobIx, QueueIx, TaskIx};
@@ -50,6 +52,10 @@ pub use placement::{Placement, SupplyPlan};
 pub use population::{Admissions, Evictions, Hold, Holds, Population, PriorityClasses, QueueTable};
 pub use supplies::{Allowances, KnownBudget, Supplies};
 pub use sweep::Footprint;
+pub use tree_parts::{
+    PartInPart, TreeMember, note_placed_within, parts_bound_in_part, parts_within,
+};
+pub use trees::settle_trees;
 
 /// The cluster.
 ///

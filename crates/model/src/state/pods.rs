@@ -85,7 +85,7 @@ impl Task {
     /// Finds or makes the job of a new task.
     fn with_job(mut self, pod: &PodObject, state: &mut State) -> Self {
         if let Some(group) = &pod.group {
-            let found = JobBooks::of(state).group_job(&pod.namespace, group, "");
+            let found = JobBooks::of(state).job_of_pods(&pod.namespace, group);
             self.job = Some(found);
         } else if pod.ours {
             let request = state.ground.shapes().get(self.shape).request.clone();

@@ -20,6 +20,7 @@ impl State {
         SupplyBooks::of(self).seal_claims();
         self.place_lost();
         JobBooks::of(self).settle_queues();
+        SupplyBooks::of(self).settle_held();
         JobBooks::of(self).settle_sub_jobs();
         self.settle_cpus();
         self.population.sweep_names(self.ground.topology(), false);

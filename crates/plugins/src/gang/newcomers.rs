@@ -17,7 +17,7 @@ use pumice_model::resource::{PODS, WideSum};
 use pumice_model::{Job, JobIx, ResIx, State, TaskIx, TaskStatus};
 use rustc_hash::FxHashMap;
 
-use super::sub_groups;
+use super::{sub_groups, trees};
 
 /// Newcomers, what they are to get, and what there is.
 #[derive(Clone, Default)]
@@ -192,7 +192,10 @@ impl Newcomers {
 fn lacks_pods(state: &State, job: &Job) -> bool {
     let has_all = || {
         let of_roles = job.roles_hold(RoleCount::valid);
-        job.valid() >= job.min_available && of_roles && sub_groups::valid(state, job).is_ok()
+        job.valid() >= job.min_available
+            && of_roles
+            && sub_groups::valid(state, job).is_ok()
+            && trees::valid(state, job).is_ok()
     };
     job.group().is_some() && job.status.phase == GroupPhase::Inqueue && !has_all()
 }

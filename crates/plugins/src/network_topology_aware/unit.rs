@@ -1,40 +1,38 @@
 //! Nodes for pods of a job or sub-job that asks for a place in the network (spec/08 §6.1).
 
 use pumice_framework::points::{CandidateScore, CountedCluster};
-use pumice_model::{DomainIx, JobIx, JobUnit, NetworkTree, NodeIx, State, TaskIx};
+use pumice_model::{DomainIx, JobIx, JobUnit, NetworkTree, NodeIx, State, TaskIx, UnitPart};
 use rustc_hash::FxHashMap;
 
-/// The smallest unit of a task that asks: its sub-job, or else its job.
+/// The smallest unit of a task that asks: its sub-job, a CompositePodGroup around that, or else its job.
 pub fn that_asks(state: &State, task: TaskIx) -> Option<JobUnit> {
     let task = state.task(task);
-    let ix = task.job?;
-    let has_sub_jobs = !state.job(ix).sub_jobs.is_empty();
-    let sub_job = has_sub_jobs.then_some(task.sub_job);
-    let mut units = [sub_job, None]
-        .map(|sub_job| JobUnit { job: ix, sub_job })
-        .into_iter();
+    let job = task.job.filter(|job| state.job(*job).wants_topology())?;
+    let units = JobUnit::around(state.population(), job, task).into_iter();
+    let mut units = units.rev();
     units.find(|unit| unit.request(state.population()).is_some())
 }
 
 /// A unit as a part of the classes of its pods. An index that comes to mean another job brings the scores of
 /// that one, since they are read from the state.
 pub fn to_text(unit: JobUnit) -> String {
-    match unit.sub_job {
-        Some(at) => format!("{}/{at}", unit.job.0),
-        None => unit.job.0.to_string(),
+    let job = unit.job.0;
+    match unit.part {
+        UnitPart::Whole => job.to_string(),
+        UnitPart::SubJob(at) => format!("{job}/{at}"),
+        UnitPart::Composite(at) => format!("{job}:{at}"),
     }
 }
 
 /// What [`to_text`] wrote.
 pub fn of_text(text: &str) -> Option<JobUnit> {
-    let (job, sub_job) = match text.split_once('/') {
-        Some((job, sub_job)) => (job, Some(sub_job.parse().ok()?)),
-        None => (text, None),
+    let (job, part) = match (text.split_once('/'), text.split_once(':')) {
+        (Some((job, at)), _) => (job, UnitPart::SubJob(at.parse().ok()?)),
+        (None, Some((job, at))) => (job, UnitPart::Composite(at.parse().ok()?)),
+        (None, None) => (text, UnitPart::Whole),
     };
-    Some(JobUnit {
-        job: JobIx(job.parse().ok()?),
-        sub_job,
-    })
+    let job = JobIx(job.parse().ok()?);
+    Some(JobUnit { job, part })
 }
 
 /// How close nodes are to what is placed of a unit.
@@ -118,7 +116,7 @@ impl Nearness {
     fn follow(&mut self, state: &State, node: NodeIx) {
         let is_placed = |task: &&TaskIx| {
             let task = state.task(**task);
-            task.status.is_placed() && self.unit.holds(task)
+            task.status.is_placed() && self.unit.holds(state.population(), task)
         };
         let now = state.nodes().tasks(node).iter().filter(is_placed).count() as u32;
         let before = match now {
@@ -172,7 +170,7 @@ impl CandidateScore for Nearness {
         let bases: Vec<f64> = bases.collect();
         let best = bases.iter().copied().fold(f64::MIN, f64::max);
         let is_shared = bases.iter().filter(|base| **base == best).count() > 1;
-        let pods = self.unit.tasks(state.population()).len().max(1) as f64;
+        let pods = self.unit.size(state.population()).max(1) as f64;
         let share = |domain: DomainIx| f64::from(self.there[domain.at()]) / pods;
         for ((score, node), base) in scores.iter_mut().zip(candidates).zip(bases) {
             let more = match is_shared && base == best {

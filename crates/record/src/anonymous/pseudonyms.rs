@@ -118,6 +118,8 @@ fn treatment(place: WordPlace, text: &str) -> Treatment {
         || is_one(&KEPT_WORDS, text)
     {
         Treatment::Kept
+    } else if place.of == "PodFacts" && place.field == "names" {
+        Treatment::Name
     } else if is_said || is_one(&TEXT_FIELDS, place.field) || is_one(&TEXT_FIELDS, place.of) {
         Treatment::Text
     } else if is_one(&HIDDEN_FIELDS, place.field) {

@@ -69,6 +69,7 @@ fn gang_of(second: u64) -> (GroupObject, [PodObject; 2]) {
         one.group = Some(gang.name.clone());
         one.labels = vec![(name("key"), name("value"))];
         one.images = vec![name("image:1")];
+        one.facts.names = vec![(0, name("container"))];
         if second.is_multiple_of(3) {
             one.node_selector = vec![(name("key"), name("value-1"))];
         }

@@ -2,11 +2,11 @@
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_api::{NodeMetrics, ResourceList, keys};
+use pumice_api::{CompositePodGroup, NodeMetrics, ResourceList, keys};
 use pumice_controllers::runtime::TrackedPod;
 use pumice_ingest as ingest;
 use pumice_model::Delta;
-use pumice_model::object::NATIVE_GROUP;
+use pumice_model::object::{COMPOSITE_GROUP, NATIVE_GROUP};
 use pumice_wire::rules::BrokenRule;
 
 use super::World;
@@ -124,9 +124,10 @@ impl World {
                 self.controllers.groups.insert(key, group);
             }
             Manifest::NativePodGroup(group) => {
-                let group = ingest::native_pod_group(&group, &settings.options)?;
-                self.groups.insert(key, group);
+                let read = ingest::native_pod_group(&group, &settings.options)?;
+                self.groups.insert(key, read);
             }
+            Manifest::CompositePodGroup(group) => convert_composite(self, &group, key, settings)?,
             Manifest::Queue(queue) => {
                 let read = ingest::queue(&queue)?;
                 self.resources.queue(&key, &queue);
@@ -291,6 +292,17 @@ pub(super) fn of_rule(rule: BrokenRule) -> ingest::ObjectProblem {
     }
 }
 
+fn convert_composite(
+    world: &mut World,
+    group: &CompositePodGroup,
+    key: String,
+    settings: &SimulationSettings,
+) -> Admitted {
+    let read = ingest::composite_pod_group(group, &settings.options)?;
+    world.groups.insert(key, read);
+    Ok(())
+}
+
 /// Kind and key of an object: `namespace/name`, or the name of what has no namespace.
 fn identity(object: &Manifest) -> (&'static str, String) {
     let spaced = |kind: &'static str, meta: &ObjectMeta| {
@@ -310,6 +322,12 @@ fn identity(object: &Manifest) -> (&'static str, String) {
             let namespace = o.metadata.namespace.as_deref().unwrap_or("default");
             let name = o.metadata.name.as_deref().unwrap_or_default();
             ("PodGroup", format!("{namespace}/{NATIVE_GROUP}{name}"))
+        }
+        Manifest::CompositePodGroup(o) => {
+            let namespace = o.metadata.namespace.as_deref().unwrap_or("default");
+            let name = o.metadata.name.as_deref().unwrap_or_default();
+            // Where all groups are known.
+            ("PodGroup", format!("{namespace}/{COMPOSITE_GROUP}{name}"))
         }
         Manifest::Queue(o) => plain("Queue", &o.metadata),
         Manifest::Job(o) => spaced("Job", &o.metadata),

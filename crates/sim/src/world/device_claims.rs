@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_claims::ClaimSpec;
 use pumice_ingest as ingest;
 use pumice_model::object::{
-    DeviceClassObject, PodObject, PodPhase, ResourceClaimObject, SliceObject, TaintRuleObject,
+    DeviceClassObject, GroupObject, PodObject, PodPhase, PodResourceClaim, ResourceClaimObject,
+    SliceObject, TaintRuleObject,
 };
 use pumice_model::{ClaimReturn, ClaimStep, Delta};
 
@@ -15,6 +16,9 @@ use crate::manifest::Manifest;
 
 /// Pods by `namespace/name`.
 type PodsByKey = BTreeMap<String, PodObject>;
+
+/// PodGroups by `namespace/name`.
+type GroupsByKey = BTreeMap<String, GroupObject>;
 
 /// All objects of resource.k8s.io.
 #[derive(Default)]
@@ -61,6 +65,12 @@ impl DeviceClaims {
         Ok(())
     }
 
+    /// Nothing was made for an owner, and nothing can be: a template is missing.
+    pub(super) fn lack(&self, template: &str, owner_uid: &str) -> bool {
+        let mut claims = self.claims.values();
+        !self.templates.contains_key(template) && !claims.any(|claim| claim.owner_uid == *owner_uid)
+    }
+
     /// Objects of resource.k8s.io of the first watch.
     pub(super) fn first_deltas(&self) -> Vec<Delta> {
         let classes = self.classes.values().cloned();
@@ -85,8 +95,9 @@ impl DeviceClaims {
             claim.allocation = Some((**allocation).clone());
             claim.is_protected = true;
         }
-        if !claim.reserved_for.iter().any(|uid| uid == pod_uid) {
-            claim.reserved_for.push(pod_uid.to_owned());
+        let consumer = step.consumer(pod_uid);
+        if !claim.reserved_for.iter().any(|uid| uid == consumer) {
+            claim.reserved_for.push(consumer.to_owned());
         }
         told.push(Delta::ResourceClaimApply(Box::new(claim.clone())));
     }
@@ -102,13 +113,20 @@ impl DeviceClaims {
     }
 
     /// One round of the controller.
-    pub(super) fn run(&mut self, pods: &mut PodsByKey, told: &mut Vec<Delta>) {
-        self.make(pods, told);
-        self.release(pods, told);
+    pub(super) fn run(
+        &mut self,
+        groups: &GroupsByKey,
+        pods: &mut PodsByKey,
+        told: &mut Vec<Delta>,
+    ) {
+        self.make(groups, pods, told);
+        self.release(groups, pods, told);
     }
 
-    fn make(&mut self, pods: &mut PodsByKey, told: &mut Vec<Delta>) {
+    fn make(&mut self, groups: &GroupsByKey, pods: &mut PodsByKey, told: &mut Vec<Delta>) {
         for pod in pods.values_mut() {
+            let group = pod.group.as_ref();
+            let group = group.and_then(|name| groups.get(&format!("{}/{name}", pod.namespace)));
             let mut made = false;
             for entry in &mut pod.resource_claims {
                 let Some(template) = entry.template.as_ref().filter(|_| entry.claim.is_none())
@@ -119,18 +137,29 @@ impl DeviceClaims {
                 let Some(spec) = self.templates.get(&template) else {
                     continue;
                 };
-                let name = format!("{}-{}", pod.name, entry.entry);
+                let is_same = |own: &PodResourceClaim| {
+                    (&own.entry, &own.template) == (&entry.entry, &entry.template)
+                };
+                let group = group.filter(|group| group.native.claims.iter().any(is_same));
+                let (owner, owner_uid) = match group {
+                    Some(group) => (group.own_name(), &group.uid),
+                    None => (&*pod.name, &pod.uid),
+                };
+                let name = format!("{owner}-{}", entry.entry);
                 let key = format!("{}/{name}", pod.namespace);
                 let claim = ResourceClaimObject {
                     namespace: pod.namespace.clone(),
                     name: name.clone(),
                     uid: key.clone(),
-                    owner_uid: pod.uid.clone(),
+                    owner_uid: owner_uid.clone(),
                     spec: spec.clone(),
                     ..ResourceClaimObject::default()
                 };
-                told.push(Delta::ResourceClaimApply(Box::new(claim.clone())));
-                self.made.insert(key.clone());
+                // The pods of a group share one.
+                let is_new = self.made.insert(key.clone());
+                if is_new || group.is_none() {
+                    told.push(Delta::ResourceClaimApply(Box::new(claim.clone())));
+                }
                 self.claims.entry(key).or_insert(claim);
                 entry.claim = Some(name);
                 made = true;
@@ -141,16 +170,17 @@ impl DeviceClaims {
         }
     }
 
-    /// Claims of pods that are gone are deleted; others that nobody uses any more give their devices back.
-    fn release(&mut self, pods: &PodsByKey, told: &mut Vec<Delta>) {
+    /// Claims of pods and groups that are gone are deleted; others that nobody uses any more give their devices back. What
+    /// is reserved for a group is that as long as the group is there.
+    fn release(&mut self, groups: &GroupsByKey, pods: &PodsByKey, told: &mut Vec<Delta>) {
         let has_ended = |phase| matches!(phase, PodPhase::Succeeded | PodPhase::Failed);
         let alive = pods.values();
-        let running: BTreeSet<&String> = alive
-            .clone()
-            .filter(|pod| !has_ended(pod.phase))
-            .map(|pod| &pod.uid)
-            .collect();
-        let there: BTreeSet<&String> = alive.map(|pod| &pod.uid).collect();
+        let groups = groups.values().map(|group| &group.uid);
+        let running = alive.clone().filter(|pod| !has_ended(pod.phase));
+        let running = running.map(|pod| &pod.uid).chain(groups.clone());
+        let running: BTreeSet<&String> = running.collect();
+        let there = alive.map(|pod| &pod.uid).chain(groups);
+        let there: BTreeSet<&String> = there.collect();
         let mut gone = Vec::new();
         let DeviceClaims { claims, made, .. } = self;
         for (key, claim) in claims {

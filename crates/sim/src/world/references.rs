@@ -15,6 +15,9 @@ const GROUP_NAME: &str = "metadata.annotations.scheduling.k8s.io/group-name";
 /// Where it names one of Kubernetes itself.
 const SCHEDULING_GROUP: &str = "spec.schedulingGroup.podGroupName";
 
+/// Where a PodGroup of Kubernetes itself names templates of claims.
+const GROUP_CLAIMS: &str = "spec.resourceClaims";
+
 /// Names among which the nearest to an unknown one is looked for.
 const MAX_NAMES: usize = 1000;
 
@@ -141,6 +144,7 @@ impl<'w> References<'w> {
         found.extend(self.groups_of_no_queue(&missing));
         found.extend(self.cpus_of_no_node(&missing));
         found.extend(self.unknown_classes());
+        found.extend(self.claims_of_no_template(&missing));
         let warnings = found.into_iter().map(|((kind, key), path, missing, help)| {
             let place = self.0.place(kind, key).unwrap_or_default();
             let (object, message) = (format!("{kind} {key}"), format!("{path}: {missing}"));
@@ -172,6 +176,28 @@ impl<'w> References<'w> {
             (("PodGroup", key), "spec.queue", missing, help)
         })
         .collect()
+    }
+
+    /// PodGroups of Kubernetes itself with a claim of a template that is not there.
+    fn claims_of_no_template(&self, missing: &dyn Fn(&str, &str) -> String) -> Vec<Misnomer<'w>> {
+        let mut found: Vec<Misnomer<'w>> = Vec::new();
+        for (key, group) in &self.0.groups {
+            for template in group
+                .native
+                .claims
+                .iter()
+                .filter_map(|claim| claim.template.as_ref())
+            {
+                let name = format!("{}/{template}", group.namespace);
+                if self.0.device_claims.lack(&name, &group.uid) {
+                    let missing = missing("ResourceClaimTemplate", &name);
+                    let help = "give the template too; until then pods that name this claim wait"
+                        .to_owned();
+                    found.push((("PodGroup", key), GROUP_CLAIMS, missing, help));
+                }
+            }
+        }
+        found
     }
 
     /// Numatopologies whose node is not there.

@@ -52,17 +52,17 @@ impl WrittenWorkload {
         const APPS: &str = "apps/v1";
         let (kind, meta, replicas, template) = match object {
             Manifest::Deployment(object) => {
-                let spec = object.spec.as_ref()?;
+                let spec = &object.spec;
                 let template = spec.template.clone();
                 ("Deployment", &object.metadata, spec.replicas, template)
             }
             Manifest::ReplicaSet(object) => {
-                let spec = object.spec.as_ref()?;
+                let spec = &object.spec;
                 let template = spec.template.clone()?;
                 ("ReplicaSet", &object.metadata, spec.replicas, template)
             }
             Manifest::StatefulSet(object) => {
-                let spec = object.spec.as_ref()?;
+                let spec = &object.spec;
                 let template = spec.template.clone();
                 ("StatefulSet", &object.metadata, spec.replicas, template)
             }
@@ -156,15 +156,15 @@ impl WrittenWorkload {
 
 /// The set of pods that a Deployment makes, under its own name.
 pub(super) fn replica_set(deployment: &Deployment) -> ReplicaSet {
-    let spec = deployment.spec.clone().unwrap_or_default();
+    let spec = deployment.spec.clone();
     ReplicaSet {
         metadata: deployment.metadata.clone(),
-        spec: Some(ReplicaSetSpec {
+        spec: ReplicaSetSpec {
             min_ready_seconds: spec.min_ready_seconds,
             replicas: spec.replicas,
             selector: spec.selector,
             template: Some(spec.template),
-        }),
+        },
         status: None,
     }
 }

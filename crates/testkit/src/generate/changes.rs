@@ -199,6 +199,7 @@ impl Changing {
         if seed % 4 < 2 {
             super::left_claims::leave(&mut rng, &mut all);
         }
+        super::group_claims::share(&mut Rng::new(seed, 67), &mut all);
         Self::of(rng, theme, all)
     }
 
@@ -314,7 +315,10 @@ impl Changing {
             return None;
         };
         let mut group = group.clone();
-        group.status = status;
+        group.status = match group.is_native {
+            true => pumice_fixtures::kept_natively(&status),
+            false => status,
+        };
         Some(self.put(Delta::GroupApply(group)))
     }
 
@@ -672,14 +676,15 @@ impl Changing {
         let mut group = GroupObject::clone(group);
         let mut other = groups::group(&mut self.rng, &self.theme, 0, &queues);
         network::ask(&mut self.rng, &self.theme, &mut other);
-        if self.theme.network && self.rng.one_in(4) {
+        if !group.is_native && self.theme.network && self.rng.one_in(4) {
             group.topology = other.topology;
             return vec![self.put(Delta::GroupApply(Box::new(group)))];
         }
         match self.rng.below(8) {
             0 => group.queue = other.queue,
-            1 => group.min_member = other.min_member,
+            1 => group.min_member = other.min_member.max(i32::from(group.is_native)),
             2 => group.priority_class = other.priority_class,
+            3..6 if group.is_native => return Vec::new(),
             3 => group.min_task_member = other.min_task_member,
             4 => group.sub_groups = other.sub_groups,
             5 => group.min_resources = None,

@@ -16,7 +16,9 @@ use pumice_model::object::{
 
 use super::giver::Giver;
 use super::rng::Rng;
-use super::{cluster, device_quotas, full_cluster, full_tree_cluster, left_claims, nodes_of};
+use super::{
+    cluster, device_quotas, full_cluster, full_tree_cluster, group_claims, left_claims, nodes_of,
+};
 use crate::naive::claims::EXPRESSIONS;
 
 const GPUS: &str = "gpu.example.com";
@@ -49,6 +51,7 @@ pub fn claims_cluster(seed: u64) -> Vec<Delta> {
     if seed % 4 < 2 {
         left_claims::leave(&mut Rng::new(seed, 66), &mut all);
     }
+    group_claims::share(&mut Rng::new(seed, 67), &mut all);
     all
 }
 

@@ -19,12 +19,15 @@ mod device_quotas;
 mod devices;
 mod extender;
 mod fragmentation;
+mod gcus;
 mod giver;
+mod group_claims;
 mod groups;
 mod kinds;
 mod left_claims;
 mod mig;
 mod mindcluster;
+mod native;
 mod network;
 mod nodes;
 mod npus;
@@ -162,6 +165,8 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
         &nodes,
         &mut groups,
     ));
+    let mut of_natives = Rng::new(rng.clone().next(), 91);
+    native::furnish(&mut of_natives, &mut groups, &mut pods);
     all.extend(
         nodes
             .into_iter()

@@ -7,7 +7,7 @@ use pumice_model::object::{ContainerFacts, ContainerKind, NodeObject, Pairs, Pod
 use super::containers::put_containers;
 use super::kinds::{kinds, put_kinds};
 use super::rng::Rng;
-use super::{Theme, amount, mig, sgpus};
+use super::{Theme, amount, gcus, mig, sgpus};
 
 /// Argument, count, memory, cores, units of memory of a card, cores of a card, key of the register, list, word.
 type Maker = (
@@ -145,6 +145,17 @@ const MAKERS: &[Maker] = &[
         "GCU",
     ),
     (
+        "Enflame",
+        gcus::SIZE,
+        gcus::MEMORY,
+        gcus::CORE,
+        40,
+        100,
+        "enflame-drs",
+        "enflame-vgpu",
+        "Enflame",
+    ),
+    (
         "Vastai",
         "vastaitech.com/va",
         "",
@@ -249,7 +260,10 @@ pub fn furnish(rng: &mut Rng, theme: &Theme, nodes: &mut [NodeObject], pods: &mu
 /// The pod asks for cards of one of the vendors, whole or nearly.
 pub fn ask_much(rng: &mut Rng, theme: &Theme, pod: &mut PodObject) {
     let (_, count_name, memory, _, units, ..) = MAKERS[rng.pick(&theme.makers)];
-    let count = rng.pick(&[1, 1, 1, 2]);
+    let count = match count_name {
+        gcus::SIZE => 3,
+        _ => rng.pick(&[1, 1, 1, 2]),
+    };
     let mut amounts = vec![(count_name.to_owned(), 1000 * count)];
     if count == 1 && !memory.is_empty() && rng.one_in(3) {
         amounts.push((
@@ -288,6 +302,9 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
         let text = sgpus::cards(rng, &node.name, cards, slots);
         node.device_annotations
             .push(("metax-tech.com/node-gpu-devices".to_owned(), text));
+    } else if word == "Enflame" {
+        amounts = vec![(count, 6 * cards)];
+        node.device_annotations.push(gcus::cards(rng, cards));
     } else if !register.is_empty() {
         let mut text = String::new();
         let mib = if units < 1000 { units * 256 } else { units };
@@ -331,14 +348,7 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     } else {
         amounts.extend([(memory, units * cards), (cores, card_cores * cards)]);
     }
-    if rng.one_in(8) {
-        let ids = format!(
-            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0,{0}-xpu-2,{0}-kunlun-5,{0}-AWSNeuron-1",
-            node.name
-        );
-        node.device_annotations
-            .push(("hami.io/device-cordon".to_owned(), ids));
-    }
+    cordon(rng, node);
     node.device_annotations.sort();
     for (name, amount) in amounts {
         let amount = (name.to_owned(), 1000 * amount);
@@ -347,6 +357,18 @@ fn cards(rng: &mut Rng, node: &mut NodeObject, maker: &Maker) {
     }
     node.device_capacity.sort();
     node.allocatable.sort();
+}
+
+/// Sometimes cards of the node are not given out any more.
+fn cordon(rng: &mut Rng, node: &mut NodeObject) {
+    if rng.one_in(8) {
+        let ids = format!(
+            "{0}-dcu-0,{0}-nvidia-1,{0}-mthreads-0,{0}-metax-1,{0}-sgpu-0,{0}-va-1,{0}-GCU-0,{0}-xpu-2,{0}-kunlun-5,{0}-AWSNeuron-1,{0}-enflame-drs-1",
+            node.name
+        );
+        node.device_annotations
+            .push(("hami.io/device-cordon".to_owned(), ids));
+    }
 }
 
 /// The node tells the type of its instance, by which its devices are a ring or are not.
@@ -464,6 +486,8 @@ fn said(rng: &mut Rng) -> Pairs {
     let ids = ["n0-sgpu-0,n1-sgpu-1", "n0-va-0, n1-sgpu-0"];
     say(rng, 8, "metax-tech.com/nouse-gpuuuid", &ids);
     say(rng, 8, "vastaitech.com/use-gpuuuid", &ids);
+    let ids = ["n0-enflame-drs-0,n1-enflame-drs-1", "n0-enflame-drs-1"];
+    say(rng, 8, "enflame.com/nouse-gpuuuid", &ids);
     let ids = ["n0-xpu-1,n1-xpu-6,n0-kunlun-2", "n0-xpu-4, n1-kunlun-1"];
     say(rng, 8, "hami.io/no-use-xpu-uuid", &ids);
     say(rng, 8, "baidu.com/nouse-gpuuuid", &ids);
@@ -506,6 +530,9 @@ fn amounts(rng: &mut Rng, maker: &Maker) -> Vec<(String, i64)> {
     if count_name == "aws.amazon.com/neuron" && rng.one_in(2) {
         amounts = vec![(cores, rng.pick(&[1, 1, 1, 2, 2, 3, 4, 8]))];
     }
+    if count_name == gcus::SIZE {
+        amounts = gcus::amounts(rng);
+    }
     if count_name == sgpus::COUNT && !rng.one_in(4) {
         amounts = sgpus::shared_amounts(rng);
     }
@@ -527,10 +554,14 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
     let mut is_whole = true;
     for (_, count_name, _, _, units, card_cores, register, list, word) in MAKERS {
         let asks = pod.facts.containers.iter();
-        let asks: i64 = asks.map(|one| amount(&one.amounts, count_name)).sum();
-        if asks == 0 {
+        let asked = |one: &ContainerFacts| match *word {
+            "Enflame" => gcus::devices(one),
+            _ => amount(&one.amounts, count_name) / 1000,
+        };
+        if asks.map(asked).sum::<i64>() == 0 {
             continue;
         }
+        is_whole &= *word != "Enflame" || gcus::are_there(&pod.facts.containers);
         is_whole &= amount(&node.allocatable, count_name) > 0;
         let stem = match (*register, *word) {
             ("", "MLU") => "cambricon-mlu",
@@ -543,7 +574,7 @@ fn hold(rng: &mut Rng, node: &NodeObject, pod: &mut PodObject) {
         };
         let mut text = String::new();
         for container in &pod.facts.containers {
-            let count = amount(&container.amounts, count_name) / 1000;
+            let count = asked(container);
             let first = rng.below(2) as i64;
             for at in first..first + count {
                 let mib = rng.pick(&[512, 512, 2048, 2048, (*units).max(256), 1 << 20]);

@@ -15,8 +15,8 @@ use pumice_conf::PluginConf;
 use pumice_model::ClaimReturn;
 use pumice_model::delta::Delta;
 use pumice_model::object::{
-    ClaimAllocation, DeviceClassObject, NodeAccess, NodeObject, NodeTerm, PodObject,
-    ResourceClaimObject, SliceObject, TaintRuleObject,
+    ClaimAllocation, DeviceClassObject, GroupObject, NodeAccess, NodeObject, NodeTerm, PodObject,
+    PodResourceClaim, ResourceClaimObject, SliceObject, TaintRuleObject,
 };
 
 use super::filters::matches_term;
@@ -208,8 +208,12 @@ fn are_made(world: &World, pod: &PodObject) -> bool {
         let name = entry.claim.clone();
         let key = name.map(|name| (pod.namespace.clone(), name));
         let claim = key.and_then(|key| world.claims.claim(&key));
-        let own =
-            |claim: &&ResourceClaimObject| entry.template.is_none() || claim.owner_uid == pod.uid;
+        let group = group_of(world, pod, entry);
+        let own = |claim: &&ResourceClaimObject| {
+            entry.template.is_none()
+                || claim.owner_uid == pod.uid
+                || group.is_some_and(|group| claim.owner_uid == group.uid)
+        };
         claim.filter(own).is_some_and(|claim| !claim.deleting)
     })
 }
@@ -233,6 +237,37 @@ fn usable(world: &World, pod: &PodObject, node: &NodeObject) -> bool {
         })
 }
 
+/// The group of the pod, if it has a claim that the pod names in the same words.
+fn group_of<'a>(
+    world: &'a World,
+    pod: &PodObject,
+    entry: &PodResourceClaim,
+) -> Option<&'a GroupObject> {
+    let key = format!("{}/{}", pod.namespace, pod.group.as_ref()?);
+    let group = &world.jobs.get(&key)?.group;
+    let mut claims = group.native.claims.iter();
+    let is_same = |own: &PodResourceClaim| match &entry.template {
+        Some(template) => own.template.as_ref() == Some(template),
+        None => own.template.is_none() && own.claim == entry.claim,
+    };
+    let has = claims.any(|own| own.entry == entry.entry && is_same(own));
+    has.then_some(group)
+}
+
+/// UIDs of those for whom a claim is reserved when the pod uses it: its group, if the claim is the group's, else the pod.
+fn consumers(world: &World, pod: &PodObject, key: &Key) -> Vec<String> {
+    let entries = pod.resource_claims.iter();
+    let entries = entries.filter(|entry| entry.claim.as_ref() == Some(&key.1));
+    let consumer = |entry: &PodResourceClaim| {
+        let claim = world.claims.claim(key);
+        let is_own =
+            entry.template.is_some() && claim.is_some_and(|claim| claim.owner_uid == pod.uid);
+        let group = group_of(world, pod, entry).filter(|_| !is_own);
+        group.map_or(&pod.uid, |group| &group.uid).clone()
+    };
+    entries.map(consumer).collect()
+}
+
 /// What a claim of the pod has was only promised.
 fn has_promises(world: &World, pod: &PodObject) -> bool {
     let mut keys = keys(pod).into_iter().flatten();
@@ -244,17 +279,18 @@ fn has_promises(world: &World, pod: &PodObject) -> bool {
 
 /// The pod may use the claim beside those that do.
 fn has_room(world: &World, key: &Key, pod: &PodObject) -> bool {
+    let own = consumers(world, pod, key);
     let others = users(world, key, &world.claims.objects.claims[key]);
-    others.iter().filter(|user| **user != pod.uid).count() < MAX_USERS
+    others.iter().filter(|user| !own.contains(user)).count() < MAX_USERS
 }
 
-/// UIDs of the pods that use a claim: it is reserved for them, or they were placed in this cycle.
+/// UIDs of the pods and groups that use a claim: it is reserved for them, or pods were placed in this cycle.
 fn users(world: &World, key: &Key, claim: &ResourceClaimObject) -> BTreeSet<String> {
     let here = world.tasks.values().filter(|task| {
         let placed = [Status::Allocated, Status::Pipelined, Status::Binding];
         placed.contains(&task.status) && keys(&task.pod).contains(&Some(key.clone()))
     });
-    let here = here.map(|task| task.pod.uid.clone());
+    let here = here.flat_map(|task| consumers(world, &task.pod, key));
     here.chain(claim.reserved_for.iter().cloned()).collect()
 }
 
@@ -381,7 +417,8 @@ pub fn next_cycle(world: &mut World) {
     let mut users: BTreeMap<Key, Vec<String>> = BTreeMap::new();
     for task in bound(world) {
         for key in keys(&task.pod).into_iter().flatten() {
-            users.entry(key).or_default().push(task.pod.uid.clone());
+            let new = consumers(world, &task.pod, &key);
+            users.entry(key).or_default().extend(new);
         }
     }
     let given = std::mem::take(&mut world.claims.given);

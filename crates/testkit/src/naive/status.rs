@@ -137,7 +137,10 @@ fn write_conditions(cycle: &mut Cycle, key: &str) {
         return;
     }
     let complaint = if ready { None } else { complaint(cycle, key) };
-    let judged = complaint.is_some() || cycle.plugin("gang").is_some();
+    // A group of Kubernetes itself says for ever that it was placed: not before its pods are known to have their nodes.
+    let group = &cycle.world.jobs[key].group;
+    let is_early = group.is_native && scheduled(&cycle.world, key) < i64::from(group.min_member);
+    let judged = complaint.is_some() || cycle.plugin("gang").is_some() && !is_early;
     let Some(job) = cycle.world.jobs.get_mut(key) else {
         return;
     };
@@ -179,7 +182,7 @@ fn phase(world: &World, key: &str) -> GroupPhase {
         } else {
             GroupPhase::Running
         }
-    } else if job.group.status.phase == GroupPhase::Inqueue {
+    } else if job.group.status.phase == GroupPhase::Inqueue || job.group.is_native {
         GroupPhase::Inqueue
     } else {
         GroupPhase::Pending

@@ -313,7 +313,7 @@ fn npus_are_given_out_as_by_the_naive_loop() {
 
 #[test]
 fn cards_of_hamis_vendors_are_given_out_as_by_the_naive_loop() {
-    let (mut holders, mut pipelined, mut split) = (0, 0, 0);
+    let (mut holders, mut pipelined, mut split, mut sliced) = (0, 0, 0, 0);
     let seeds = run::seeds(0, VENDOR_CASES);
     let cases = seeds.end - seeds.start;
     for seed in seeds {
@@ -322,14 +322,18 @@ fn cards_of_hamis_vendors_are_given_out_as_by_the_naive_loop() {
         let outcome = check_under(&text, seed, &vendor_cluster(seed), cycles);
         holders += outcome.devices.len() as u64;
         pipelined += outcome.pipelined.len() as u64;
-        let written = outcome.devices.values().flatten();
-        let instances = written.filter(|(key, _)| key == "hami.io/vgpu-mig-allocations");
-        split += instances.count() as u64;
+        let written = |name: &str| {
+            let written = outcome.devices.values().flatten();
+            written.filter(|(key, _)| key == name).count() as u64
+        };
+        split += written("hami.io/vgpu-mig-allocations");
+        sliced += written("hami.io/enflame-vgpu-devices-allocated");
     }
     // The cases are not trivial.
     assert!(holders > cases, "{holders} pods were given devices");
     assert!(pipelined > cases / 60, "{pipelined} pipelined");
     assert!(split > cases / 40, "{split} pods were given MIG instances");
+    assert!(sliced > cases / 40, "{sliced} pods were given slices");
 }
 
 #[test]
@@ -360,7 +364,7 @@ fn cpus_of_numa_nodes_are_given_out_as_by_the_naive_loop() {
 #[test]
 fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
     let (mut binds, mut served, mut limited) = (0, 0, 0);
-    let (mut returned, mut served_again) = (0, 0);
+    let (mut returned, mut served_again, mut of_groups) = (0, 0, 0);
     let seeds = run::seeds(0, CLAIM_CASES);
     let cases = seeds.end - seeds.start;
     for seed in seeds.chain(CLAIMS_FOUND.iter().copied()) {
@@ -370,6 +374,8 @@ fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
         binds += outcome.binds.len() as u64;
         served += outcome.claims.len() as u64;
         returned += outcome.returns.len() as u64;
+        let given = outcome.claims.keys();
+        of_groups += given.filter(|claim| is_of_group(&objects, claim)).count() as u64;
         let mut names = outcome.returns.iter().map(|(_, claim)| claim);
         served_again += u64::from(names.any(|claim| outcome.claims.contains_key(claim)));
         if seed % 6 >= 4 {
@@ -386,6 +392,10 @@ fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
     assert!(served > cases / 6, "{served} claims were given devices");
     assert!(returned > cases / 4, "{returned} claims gave devices back");
     assert!(
+        of_groups > cases / 50,
+        "{of_groups} claims of groups were given devices"
+    );
+    assert!(
         served_again > 0 || cases < 1000,
         "no claim got others than it gave back"
     );
@@ -394,6 +404,27 @@ fn devices_of_claims_are_given_out_as_by_the_naive_loop() {
         limited > 0 || cases < 1000,
         "no amounts of devices decided anything"
     );
+}
+
+/// Some group has the claim with this `namespace/name` for its pods.
+fn is_of_group(objects: &[Delta], claim: &str) -> bool {
+    let groups = objects.iter().filter_map(|object| match object {
+        Delta::GroupApply(group) => Some(group),
+        _ => None,
+    });
+    let mut groups = groups.filter(|group| !group.native.claims.is_empty());
+    let owner = objects.iter().find_map(|object| match object {
+        Delta::ResourceClaimApply(known) => {
+            let is_it = format!("{}/{}", known.namespace, known.name) == claim;
+            is_it.then_some(&known.owner_uid)
+        }
+        _ => None,
+    });
+    groups.any(|group| {
+        let mut own = group.native.claims.iter();
+        let names = |name: &String| format!("{}/{name}", group.namespace) == claim;
+        Some(&group.uid) == owner || own.any(|one| one.claim.as_ref().is_some_and(names))
+    })
 }
 
 /// The objects with queues that say nothing of devices.

@@ -17,7 +17,8 @@ use pumice_model::object::{
     QueueObject, SubGroupPolicy,
 };
 use pumice_model::{
-    ClaimReturn, ClaimStep, Delta, NodeIx, ResVec, State, TaskIx, TaskStatus, VolumeStep,
+    ClaimReturn, ClaimStep, Delta, Job, JobIx, NodeIx, ResVec, State, TaskIx, TaskStatus,
+    VolumeStep,
 };
 use pumice_testkit::generate::{
     Changing, claims_conf_text, conf_text, extender_answers, extender_conf_text, network_conf_text,
@@ -249,6 +250,7 @@ pub(crate) fn books_of_queues(state: &State) -> BTreeMap<String, Books> {
 }
 
 fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
+    let before = statuses(engine.state());
     let decisions = engine.cycle(now_s);
     let mut returns = decisions.device_returns.clone();
     returns.sort_by(|left, right| left.claim_uid.cmp(&right.claim_uid));
@@ -300,14 +302,31 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
             seen.why.insert(state.population().task_key(ix), why);
         }
     }
+    let after = statuses(state);
     for ix in decisions.groups {
-        let mut status = state.job(ix).status.clone();
-        // Cycles are counted by each engine for itself.
-        let conditions = status.conditions.iter_mut();
-        conditions.for_each(|condition| condition.transition_id.clear());
-        seen.groups.insert(state.population().job_key(ix), status);
+        let key = state.population().job_key(ix);
+        let (old, new) = (&before[&key], &after[&key]);
+        let tells_history = old != new && without_history(old) == without_history(new);
+        if !tells_history {
+            seen.groups.insert(key, new.clone());
+        }
     }
     seen
+}
+
+/// Statuses of all PodGroups, without the number of the cycle: each engine counts for itself.
+fn statuses(state: &State) -> BTreeMap<String, GroupStatus> {
+    let of = |(ix, job): (JobIx, &Job)| {
+        let mut status = job.status.clone();
+        if job.group().is_some_and(|group| group.is_native) {
+            // The object keeps no more.
+            status.conditions = pumice_fixtures::kept_natively(&status).conditions;
+        }
+        let conditions = status.conditions.iter_mut();
+        conditions.for_each(|condition| condition.transition_id.clear());
+        (state.population().job_key(ix), status)
+    };
+    state.population().jobs().map(of).collect()
 }
 
 /// What may differ from what a fresh engine says.
@@ -347,7 +366,11 @@ fn check(live: &Seen, fresh: &Seen, may: May, context: &str) {
     }
     if !may.be_late && !may.be_old {
         if !may.know_devices_late {
-            let [groups, expected] = [live, fresh].map(|seen| without_history(&seen.groups));
+            let [groups, expected] = [live, fresh].map(|seen| {
+                let groups = seen.groups.iter();
+                let told = groups.map(|(key, status)| (key.clone(), without_history(status)));
+                told.collect::<BTreeMap<_, _>>()
+            });
             check_each(&groups, &expected, "groups", context);
         }
         check_each(&live.why, &fresh.why, "reasons", context);
@@ -358,16 +381,13 @@ fn check(live: &Seen, fresh: &Seen, may: May, context: &str) {
     check_each(&live.queues, &fresh.queues, "queues", context);
 }
 
-/// Statuses without the condition that only somebody who was there can know: a gang may have been
+/// A status without the condition that only somebody who was there can know: a gang may have been
 /// complete between two looks at its pods.
-fn without_history(groups: &BTreeMap<String, GroupStatus>) -> BTreeMap<String, GroupStatus> {
-    let mut groups = groups.clone();
-    for status in groups.values_mut() {
-        status
-            .conditions
-            .retain(|known| known.kind != "BoundInPart");
-    }
-    groups
+fn without_history(status: &GroupStatus) -> GroupStatus {
+    let mut status = status.clone();
+    let conditions = &mut status.conditions;
+    conditions.retain(|known| known.kind != "BoundInPart");
+    status
 }
 
 fn check_each<T: PartialEq + Debug>(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_engine::Engine;
 use pumice_model::object::{
-    Gates, GroupObject, GroupPhase, NodeObject, PodObject, PodPhase, TopologyRequest,
+    Gates, GroupObject, GroupPhase, HighestTier, NodeObject, PodObject, PodPhase, TopologyRequest,
 };
 use pumice_model::{Delta, TaskIx};
 use pumice_testkit::generate::{network_cluster, network_conf_text};
@@ -80,7 +80,9 @@ fn check(
             continue;
         };
         for (request, pods) in units(engine, group) {
-            if pods.is_disjoint(new) {
+            // Values of a label of nodes are no tiers of this tree: the twin looks at those.
+            let is_of_label = matches!(request, TopologyRequest::Hard(HighestTier::Label(_)));
+            if is_of_label || pods.is_disjoint(new) {
                 continue;
             }
             let highest = tree.highest_tier(request);

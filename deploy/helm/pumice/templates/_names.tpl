@@ -142,7 +142,9 @@ policies are. */}}
 user's: the cards that the pod may have. */}}
 {{- define "pumice.isGuardedKey" -}}
 (k in ['AWS_NEURON_IDS', 'BAIDU_COM_DEVICE_IDX', 'CAMBRICON_DSMLU_ASSIGNED', 'CAMBRICON_DSMLU_PROFILE',
-    'NEURON_ALLOCATED', 'NEURON_ALLOC_TIME', 'NEURON_RESOURCE_TYPE', 'aws.amazon.com/predicate-node', 'hami.io/bind-phase',
+    'NEURON_ALLOCATED', 'NEURON_ALLOC_TIME', 'NEURON_RESOURCE_TYPE', 'assigned-containers', 'aws.amazon.com/predicate-node',
+    'enflame.com/gcu-assigned', 'enflame.com/gcu-assigned-id', 'enflame.com/gcu-assigned-index', 'enflame.com/gcu-assigned-minor',
+    'enflame.com/gcu-assigned-time', 'enflame.com/gcu-request-size', 'hami.io/bind-phase',
     'hami.io/bind-time', 'hami.io/kunlun-allocated', 'hami.io/vgpu-mig-allocations', 'hami.io/vgpu-node', 'hami.io/vgpu-time',
     'huawei.com/npu-core', 'metax-tech.com/gpu-devices-allocated', 'metax-tech.com/predicate-time',
     'mthreads.com/gpu-index', 'mthreads.com/predicate-node', 'mthreads.com/predicate-time',

@@ -12,7 +12,7 @@ pub const PODS: &str = "/api/v1/namespaces/default/pods";
 
 const GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
 
-const NATIVE_GROUPS: &str = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups";
+const NATIVE_GROUPS: &str = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";
 
 /// A pod of a tenth of a CPU, in a PodGroup if one is named.
 pub fn pod(name: &str, group: Option<&str>) -> Value {
@@ -49,7 +49,7 @@ pub fn gangs(rest: &Rest, prefix: &str, count: usize, (size, native): (usize, bo
     let groups = (0..count.div_ceil(size)).map(|group| {
         let (version, spec) = match native {
             true => (
-                "scheduling.k8s.io/v1alpha2",
+                "scheduling.k8s.io/v1beta1",
                 json!({"schedulingPolicy": {"gang": {"minCount": members(group)}}}),
             ),
             false => (

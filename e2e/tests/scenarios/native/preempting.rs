@@ -53,7 +53,7 @@ fn make(lab: &LabGuard, name: &str, class: &str, spec: &Value, pods: usize) -> R
 }
 
 /// Runs a low group of three on three places, and asks for one with a high gang; how many of the low one stay.
-fn who_stays(mode: &str) -> Result<usize> {
+fn who_stays(mode: &Value) -> Result<usize> {
     let lab = Lab::take()?;
     lab.nodes(3, "1", "8Gi")?;
     let scheduler = preempting(&lab)?;
@@ -70,14 +70,14 @@ fn who_stays(mode: &str) -> Result<usize> {
 
 #[test]
 fn of_a_group_that_may_be_split_no_more_pods_go_than_it_takes() -> Result<()> {
-    let stay = who_stays("Pod")?;
+    let stay = who_stays(&json!({"single": {}}))?;
     ensure!(stay == 2, "{stay} stay");
     Ok(())
 }
 
 #[test]
 fn a_group_that_goes_whole_goes_with_all_of_its_pods() -> Result<()> {
-    let stay = who_stays("PodGroup")?;
+    let stay = who_stays(&json!({"all": {}}))?;
     ensure!(stay == 0, "{stay} stay");
     Ok(())
 }
@@ -87,7 +87,7 @@ fn nobody_goes_for_a_gang_that_has_no_room_even_without_them() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(2, "1", "8Gi")?;
     let scheduler = preempting(&lab)?;
-    let low = json!({"schedulingPolicy": {"basic": {}}, "disruptionMode": "Pod"});
+    let low = json!({"schedulingPolicy": {"basic": {}}, "disruptionMode": {"single": {}}});
     make(&lab, "low", "low", &low, 2)?;
     wait_running(&lab, &scheduler, "low-", 2)?;
     let high = json!({"schedulingPolicy": {"gang": {"minCount": 3}}});

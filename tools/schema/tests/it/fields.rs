@@ -14,8 +14,8 @@ use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use pumice_api::{
-    DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard, Numatopology,
-    PodGroup, Queue,
+    CompositePodGroup, DeviceTaintRule, HyperNode, Job, NativePodGroup, NodeMetrics, NodeShard,
+    Numatopology, PodGroup, Queue,
 };
 use pumice_schema::tracer::Types;
 
@@ -39,7 +39,7 @@ fn the_table_of_fields_is_that_of_the_types() {
         "nodeinfo.volcano.sh": Numatopology;
         "policy": PodDisruptionBudget;
         "resource.k8s.io": DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice;
-        "scheduling.k8s.io": PriorityClass;
+        "scheduling.k8s.io": CompositePodGroup, PriorityClass;
         "scheduling.volcano.sh": PodGroup, Queue;
         "shard.volcano.sh": NodeShard;
         "storage.k8s.io": CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment;

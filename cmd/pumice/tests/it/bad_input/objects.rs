@@ -426,3 +426,30 @@ items:
         .binds(&["default/good", "default/next"])
         .aside(1);
 }
+
+#[test]
+fn a_template_that_a_group_names_and_that_is_not_there_is_told_and_its_pods_wait() {
+    let group = |name: &str, claims: &str| {
+        format!(
+            "---\nkind: PodGroup\napiVersion: scheduling.k8s.io/v1beta1\nmetadata: {{name: {name}}}\nspec:\n  \
+             schedulingPolicy: {{basic: {{}}}}\n  resourceClaims: {claims}\n"
+        )
+    };
+    let pod = "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec:\n  schedulerName: volcano\n  schedulingGroup: \
+               {podGroupName: g}\n  resourceClaims: [{name: gpu, resourceClaimTemplateName: none}]\n  \
+               containers: [{name: main}]\n";
+    let lacking = group("g", "[{name: gpu, resourceClaimTemplateName: none}]");
+    simulate("group-template", &format!("{pod}{lacking}"))
+        .goes_on(&["PodGroup default/scheduling.k8s.io/g: spec.resourceClaims: ResourceClaimTemplate \"default/none\" \
+                    does not exist"])
+        .binds(&["default/good"]);
+    let five =
+        ["a", "b", "c", "d", "e"].map(|name| format!("{{name: {name}, resourceClaimName: c}}"));
+    simulate(
+        "group-claims",
+        &group("h", &format!("[{}]", five.join(", ")))[4..],
+    )
+    .goes_on(&["spec.resourceClaims: 5 are set"])
+    .binds(&["default/good"])
+    .aside(1);
+}

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use pumice_claims::{AllocatedDevice, DeviceAllocation, DeviceKey};
-use pumice_model::object::{ClaimAllocation, NodeTerm};
+use pumice_model::claim::ClaimGroup;
+use pumice_model::object::{ClaimAllocation, NodeTerm, WrittenClaim};
 use pumice_model::{ClaimReturn, ClaimStep};
 
 use super::*;
@@ -100,6 +101,7 @@ fn step(allocates: bool) -> ClaimStep {
         namespace: "ns".to_owned(),
         claim: "gpu".to_owned(),
         claim_uid: "c1".to_owned(),
+        group: None,
         allocation: allocates.then(|| Box::new(allocation.clone())),
         known: (!allocates).then(|| Box::new(allocation)),
     }
@@ -120,8 +122,92 @@ fn user(uid: &str) -> Value {
     json!({"resource": "pods", "name": "p", "uid": uid})
 }
 
+/// The claim is the group's.
+fn of_group(step: ClaimStep) -> ClaimStep {
+    let group = ClaimGroup {
+        name: "train".to_owned(),
+        uid: "group-1".to_owned(),
+    };
+    ClaimStep {
+        group: Some(group),
+        ..step
+    }
+}
+
+fn group_entry(uid: &str) -> Value {
+    json!({"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "train", "uid": uid})
+}
+
+#[tokio::test]
+async fn a_claim_of_a_group_is_reserved_for_the_group_once() {
+    let (outcome, claim, writes) = run(World::with(Value::Null), of_group(step(true))).await;
+    assert!(matches!(outcome, Outcome::Bound { .. }), "{outcome:?}");
+    assert_eq!(claim["metadata"]["finalizers"], json!([PROTECTION]));
+    assert_eq!(claim["status"]["allocation"], given());
+    assert_eq!(
+        claim["status"]["reservedFor"],
+        json!([group_entry("group-1")])
+    );
+    assert_eq!(writes.len(), 3, "{writes:?}");
+    // The other pods of the group write nothing, whether they know of that or not.
+    for allocates in [true, false] {
+        let users = json!([user("u0"), group_entry("group-1")]);
+        let before = json!({"allocation": given(), "reservedFor": users});
+        let mut world = World::with(before.clone());
+        world.claim["metadata"]["finalizers"] = json!([PROTECTION]);
+        let (outcome, claim, writes) = run(world, of_group(step(allocates))).await;
+        assert!(matches!(outcome, Outcome::Bound { .. }), "{outcome:?}");
+        assert_eq!(claim["status"], before);
+        assert_eq!(writes, ["POST /api/v1/namespaces/ns/pods/p/binding"]);
+    }
+    // Another group of that name, or another pod, has it too.
+    let others = json!([user("u0"), group_entry("group-0")]);
+    let before = json!({"allocation": given(), "reservedFor": others});
+    let (_, claim, _) = run(World::with(before), of_group(step(false))).await;
+    let all = json!([user("u0"), group_entry("group-0"), group_entry("group-1")]);
+    assert_eq!(claim["status"]["reservedFor"], all);
+}
+
+#[tokio::test]
+async fn a_failed_bind_leaves_the_claim_with_its_group_and_says_so_first() {
+    let mut world = World::with(Value::Null);
+    world.binding = 422;
+    let (outcomes, claim, _) = run_to_the_end(world, of_group(step(true))).await;
+    assert_eq!(claim["status"]["allocation"], given());
+    assert_eq!(
+        claim["status"]["reservedFor"],
+        json!([group_entry("group-1")])
+    );
+    let left = WrittenClaim {
+        namespace: "ns".to_owned(),
+        claim: "gpu".to_owned(),
+        version: 3,
+    };
+    let [first, last] = &outcomes[..] else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(*first, Outcome::ClaimsLeft { claims: vec![left] });
+    assert!(matches!(last, Outcome::BindFailed { .. }), "{last:?}");
+    // One that wrote nothing leaves nothing: another scheduler gave other devices.
+    let mut other = given();
+    other["devices"]["results"][0]["device"] = json!("g1");
+    let before = json!({"allocation": other, "reservedFor": [user("u0")]});
+    let (outcomes, claim, _) =
+        run_to_the_end(World::with(before.clone()), of_group(step(true))).await;
+    assert_eq!(claim["status"], before);
+    assert_eq!(outcomes.len(), 1, "{outcomes:?}");
+}
+
 /// Binds the pod; what came of it, the claim after it, and the writes.
 async fn run(world: World, step: ClaimStep) -> (Outcome, Value, Vec<String>) {
+    let (mut outcomes, claim, writes) = run_to_the_end(world, step).await;
+    let outcome = outcomes.pop().expect("an outcome");
+    assert!(outcomes.is_empty(), "{outcomes:?}");
+    (outcome, claim, writes)
+}
+
+/// Binds the pod; all that is told of it, the claim after it, and the writes.
+async fn run_to_the_end(world: World, step: ClaimStep) -> (Vec<Outcome>, Value, Vec<String>) {
     let world = Arc::new(Mutex::new(world));
     let script = Arc::clone(&world);
     let mut options = options();
@@ -132,9 +218,13 @@ async fn run(world: World, step: ClaimStep) -> (Outcome, Value, Vec<String>) {
         unreachable!("bind makes a bind");
     };
     request.claims = vec![step];
-    let (outcome, writes) = bench.carry_out(Write::Bind(request)).await;
+    let (first, writes) = bench.carry_out(Write::Bind(request)).await;
+    let mut outcomes = vec![first];
+    if matches!(outcomes[0], Outcome::ClaimsLeft { .. }) {
+        outcomes.push(bench.outcome().await);
+    }
     let claim = world.lock().unwrap().claim.clone();
-    (outcome, claim, writes)
+    (outcomes, claim, writes)
 }
 
 #[tokio::test]

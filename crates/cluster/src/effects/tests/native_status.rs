@@ -1,7 +1,8 @@
 //! Conditions of PodGroups of Kubernetes itself.
 
 use pumice_model::object::{
-    BOUND_IN_PART, GroupCondition, GroupStatus, NATIVE_GROUP, SCHEDULED, UNSCHEDULABLE,
+    BOUND_IN_PART, COMPOSITE_GROUP, GroupCondition, GroupStatus, NATIVE_GROUP, SCHEDULED,
+    UNSCHEDULABLE,
 };
 
 use super::*;
@@ -143,4 +144,35 @@ async fn without_patch_the_group_is_read_and_its_status_put_with_what_others_wro
     let kinds: Vec<&Value> = kinds.map(|one| &one["type"]).collect();
     assert_eq!(kinds, ["DisruptionTarget", "PodGroupInitiallyScheduled"]);
     assert_eq!(status["resourceClaimStatuses"], json!([{"name": "c"}]));
+}
+
+#[tokio::test]
+async fn a_composite_group_is_told_in_its_one_version_under_its_own_condition() {
+    let picture = seen_in("scheduling.k8s.io/v1alpha2");
+    let mut bench = Bench::seeing(|_| Answer::ok(), options(), TermWatch::always(), picture).await;
+    let Write::GroupStatus { status, .. } = told(&[SCHEDULED], "") else {
+        panic!("a status");
+    };
+    let write = Write::GroupStatus {
+        namespace: "ns".to_owned(),
+        name: format!("{COMPOSITE_GROUP}all"),
+        uid: "g2".to_owned(),
+        status,
+        urgent: false,
+    };
+    bench.written([write]).await;
+    let all = "/apis/scheduling.k8s.io/v1alpha3/namespaces/ns/compositepodgroups";
+    assert_eq!(bench.server.lines(), [format!("PATCH {all}/all/status")]);
+    let condition = &bench.server.log()[0].body["status"]["conditions"][0];
+    let said = (&condition["type"], &condition["status"]);
+    let expected = (
+        &json!("CompositePodGroupInitiallyScheduled"),
+        &json!("True"),
+    );
+    assert_eq!(said, expected);
+    let outcome = bench.outcome().await;
+    assert!(
+        matches!(&outcome, Outcome::GroupStatusWritten { name, .. } if *name == format!("{COMPOSITE_GROUP}all")),
+        "{outcome:?}"
+    );
 }

@@ -26,7 +26,7 @@ fn switched_off_features_are_not_watched() {
         "VolumeAttachment",
     ];
     let native = "PodGroup.scheduling.k8s.io";
-    let groups = ["Queue", "PodGroup", native];
+    let groups = ["Queue", "PodGroup", native, "CompositePodGroup"];
     let mut expected = vec!["Node", "Namespace", "Pod"];
     expected.extend(groups);
     expected.push("Service");
@@ -70,6 +70,8 @@ fn a_kind_with_versions_is_asked_for_in_each_and_then_from_the_start() {
         (path("v1beta1"), true),
     ];
     assert_eq!(steps("PodGroup.scheduling.k8s.io", 4), expected);
+    let composite = "/apis/scheduling.k8s.io/v1alpha3/compositepodgroups".to_owned();
+    assert_eq!(steps("CompositePodGroup", 1), [(composite, false)]);
     let path = |version: &str| format!("/apis/resource.k8s.io/{version}/devicetaintrules");
     let expected = [(path("v1"), true), (path("v1beta2"), false)];
     assert_eq!(steps("DeviceTaintRule", 2), expected);

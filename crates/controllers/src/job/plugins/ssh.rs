@@ -116,6 +116,7 @@ impl JobPlugin for Ssh {
             projected: Some(ProjectedVolumeSource {
                 sources: Some(vec![files(&FILES, None), files(&BY_TYPE, Some(true))]),
                 default_mode: Some(mode),
+                ..ProjectedVolumeSource::default()
             }),
             ..Volume::default()
         };
@@ -128,7 +129,7 @@ fn item(file: &str) -> KeyToPath {
     KeyToPath {
         key: file.to_owned(),
         path: format!("{FOLDER}/{file}"),
-        mode: None,
+        ..KeyToPath::default()
     }
 }
 

@@ -231,6 +231,9 @@ fn pods_that_were_made_without_the_annotation_are_not_asked_for_and_those_that_l
     assert!(request(&world).is_none());
     let words = "! its pods wait for ProvisioningRequest train-";
     assert!(told(&world).starts_with(words), "{}", told(&world));
+    let mut world = self::world(json!(CLASS), 3);
+    write(&mut world, json!("Check Capacity"));
+    assert!(told(&world).starts_with(words), "{}", told(&world));
 }
 
 #[test]

@@ -69,6 +69,7 @@ pub const SPEC: FamilySpec = FamilySpec {
     node_annotations: &BASE,
     asks: &[],
     labels: &[RING, DVPP, LEVEL],
+    named: &[],
     records: &[CORES, REAL, LIST],
     later: &[REAL],
     dimensions: DIMENSIONS,

@@ -67,6 +67,7 @@ pub const SPEC: FamilySpec = FamilySpec {
         WEIGHTS,
     ],
     labels: &[],
+    named: &[],
     records: &["hami.io/*-devices-allocated"],
     later: &[],
     protocols: &[protocol::PROTOCOL],

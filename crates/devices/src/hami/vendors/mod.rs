@@ -62,6 +62,7 @@ pub const SECTIONS: &[SectionSpec] = &[
     SectionSpec::of::<metax::MetaxConfig>(),
     SectionSpec::of::<kunlun::KunlunConfig>(),
     SectionSpec::of::<awsneuron::AwsNeuronConfig>(),
+    SectionSpec::of::<enflame::EnflameConfig>(),
     SectionSpec::of::<amd::AmdConfig>(),
 ];
 
@@ -71,6 +72,7 @@ pub const NODE_ANNOTATIONS: &[&str] = &[
     kunlun::REGISTER,
     super::register::CORDON,
     metax_shared::REGISTER,
+    enflame::REGISTER,
     super::ratings::LOSSES,
     super::ratings::SCORES,
     super::pairs::LINKS,
@@ -106,6 +108,8 @@ pub const ASKS: &[&str] = &[
     kunlun::UUIDS[1].1,
     awsneuron::UUIDS.0,
     awsneuron::UUIDS.1,
+    enflame::UUIDS.0,
+    enflame::UUIDS.1,
     vastai::UUIDS.0,
     vastai::UUIDS.1,
     biren::UUIDS.0,
@@ -122,7 +126,11 @@ pub const PROTOCOLS: &[PluginProtocol] = &[
     mthreads::PROTOCOL,
     kunlun::PROTOCOL,
     awsneuron::PROTOCOL,
+    enflame::PROTOCOL,
 ];
+
+/// Resources whose containers are written down by name.
+pub const NAMED: &[&str] = &[enflame::NAMED];
 
 /// Resources that the device configuration gives to two kinds of cards: neither could be told from the
 /// other.

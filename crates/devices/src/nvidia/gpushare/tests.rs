@@ -84,8 +84,7 @@ fn pod_of(containers: &[(ContainerKind, &[(&str, i64)])]) -> PodFacts {
     };
     PodFacts {
         containers: containers.iter().map(container).collect(),
-        annotations: Pairs::new(),
-        labels: Pairs::new(),
+        ..PodFacts::default()
     }
 }
 

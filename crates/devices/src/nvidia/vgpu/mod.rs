@@ -69,6 +69,7 @@ pub const SPEC: FamilySpec = FamilySpec {
         limits::NO_UUID_ALIAS,
     ],
     labels: &[],
+    named: &[],
     records: &[held::IDS],
     later: &[],
     protocols: &[request::PROTOCOL],

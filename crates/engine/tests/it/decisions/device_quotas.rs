@@ -3,11 +3,13 @@
 use pumice_claims::{DeviceCapacity, DeviceCount, DraDevice, Quantity};
 use pumice_model::Delta;
 use pumice_model::object::{
-    NodeAccess, PodObject, PublishedDevice, ResourceClaimObject, SliceObject,
+    GroupObject, NodeAccess, PodObject, PublishedDevice, ResourceClaimObject, SliceObject,
 };
 
-use super::claims::{claim, class, naming, on_node, owning, told};
+use super::claims::{claim, class, naming, on_node, owning, steps, told};
+use super::claims_of_groups::{TRAIN, entry, native, reserved, sharing};
 use super::cluster::*;
+use super::group_trees::composite;
 use super::victims::{Plans, class as rank, ranked};
 
 const CAPACITY: &str = "actions: \"enqueue, allocate, backfill\"\n\
@@ -102,6 +104,68 @@ fn a_claim_that_pods_of_a_queue_share_counts_once() {
     assert_eq!(cluster.cycle(), [""; 0]);
     cluster.apply(Delta::PodDelete("b".to_owned()));
     assert_eq!(cluster.cycle(), ["c n1"]);
+}
+
+/// Group `train` in queue `q`, whose pods share a claim.
+fn holding(cluster: Cluster) -> Cluster {
+    let made = claim("train-gpu", &format!("uid-of-{TRAIN}"), 1);
+    let group = GroupObject {
+        queue: "q".to_owned(),
+        ..native(TRAIN, 1, &[entry(None, Some("template"))])
+    };
+    cluster.with(told(made)).with(group).with(sharing("a"))
+}
+
+#[test]
+fn what_a_group_has_counts_for_its_queue_until_it_is_taken_back_whatever_becomes_of_its_pods() {
+    let limit = [("deviceclass/gpu", 1)];
+    let mut cluster = holding(cluster(&limit));
+    let decisions = cluster.decide();
+    let written: Vec<_> = decisions
+        .binds
+        .iter()
+        .flat_map(|bind| bind.claims.clone())
+        .collect();
+    assert_eq!(cluster.accept(&decisions), ["a n1"]);
+    cluster.apply(told(reserved(&written, 7)));
+    // Somebody who makes groups and ends their pods has no more than the queue may have.
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    let mut cluster = claims(cluster, "b", 1);
+    assert_eq!(cluster.cycle(), [""; 0]);
+    let text = refusal(&cluster, "b");
+    assert!(
+        text.contains("deviceclass/gpu (capability 1, used 1, asked 1)"),
+        "{text}"
+    );
+    // The pods of the group itself ask for nothing more.
+    cluster.apply(sharing("c"));
+    assert_eq!(cluster.cycle(), ["c n1"]);
+    cluster.apply(Delta::PodDelete("c".to_owned()));
+    assert_eq!(cluster.cycle(), [""; 0]);
+    // The queue comes back with another limit, and the group goes to another queue.
+    cluster.apply(Delta::QueueDelete("q".to_owned()));
+    cluster.apply(queue("q").capability(&limit[..]));
+    assert_eq!(cluster.cycle(), [""; 0]);
+    let elsewhere = native(TRAIN, 1, &[entry(None, Some("template"))]);
+    cluster.apply(elsewhere);
+    assert_eq!(cluster.cycle(), ["b n1"]);
+}
+
+#[test]
+fn devices_of_a_group_that_is_gone_count_no_more_once_they_are_taken_back() {
+    let mut cluster = holding(cluster(&[("deviceclass/gpu", 1)]));
+    let written = steps(&mut cluster);
+    let version = |claim| ResourceClaimObject {
+        version: 8,
+        ..claim
+    };
+    let taken_back = version(claim("train-gpu", &format!("uid-of-{TRAIN}"), 1));
+    cluster.apply(told(reserved(&written, 7)));
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    let mut cluster = claims(cluster, "b", 1);
+    assert_eq!(cluster.cycle(), [""; 0]);
+    cluster.apply(told(taken_back));
+    assert_eq!(cluster.cycle(), ["b n1"]);
 }
 
 #[test]
@@ -311,4 +375,32 @@ fn a_queue_with_amounts_of_a_class_that_does_not_exist_is_told() {
              make the class"
         ]
     );
+}
+
+#[test]
+fn what_a_group_within_a_tree_has_counts_for_the_queue_of_the_tree() {
+    let made = claim("train-gpu", &format!("uid-of-{TRAIN}"), 1);
+    let root = |name: &str, queue: &str| GroupObject {
+        queue: queue.to_owned(),
+        ..composite(name, 1, "")
+    };
+    let within = |root: &str| {
+        let mut group = native(TRAIN, 1, &[entry(None, Some("template"))]);
+        group.native.parent = root.to_owned();
+        group
+    };
+    let mut cluster = cluster(&[("deviceclass/gpu", 1)])
+        .with(told(made))
+        .with(root("all", "q"))
+        .with(root("others", "default"))
+        .with(within("all"))
+        .with(sharing("a"));
+    let written = steps(&mut cluster);
+    assert!(written[0].group.is_some(), "{written:?}");
+    cluster.apply(told(reserved(&written, 7)));
+    cluster.apply(Delta::PodDelete("a".to_owned()));
+    let mut cluster = claims(cluster, "b", 1);
+    assert_eq!(cluster.cycle(), [""; 0]);
+    cluster.apply(within("others"));
+    assert_eq!(cluster.cycle(), ["b n1"]);
 }

@@ -1,6 +1,7 @@
 //! PodGroups of Kubernetes itself (spec/03 §B10).
 
 use pumice_engine::Decisions;
+use pumice_model::Delta;
 use pumice_model::object::{
     GroupCondition, GroupObject, GroupPhase, GroupStatus, HighestTier, NativeTraits, NodeObject,
     TopologyRequest,
@@ -68,8 +69,10 @@ fn a_gang_of_kubernetes_itself_is_bound_whole_and_its_status_says_why_it_waits_a
         "Scheduled",
         "enough of its pods have nodes".to_owned(),
     );
-    assert_eq!(says(&cluster, &all), Some(vec![placed]));
+    assert_eq!(says(&cluster, &all), None, "Bindings may fail");
     assert_eq!(cluster.accept(&all).len(), 3);
+    let bound = cluster.decide();
+    assert_eq!(says(&cluster, &bound), Some(vec![placed]));
     // Pods that run are counted, which its object has no word for.
     assert!(cluster.decide().groups.is_empty());
     assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
@@ -81,6 +84,38 @@ fn a_gang_of_kubernetes_itself_is_bound_whole_and_its_status_says_why_it_waits_a
 }
 
 #[test]
+fn a_gang_whose_bindings_failed_in_part_does_not_say_that_it_was_placed() {
+    let cluster = Cluster::new().with(node("n1", "9c 8Gi pods=9"));
+    let mut cluster = three(cluster.with(native(3)));
+    assert_eq!(cluster.decide().binds.len(), 3);
+    cluster.apply(pod("p0", "1c").group(TRAIN).on("n1"));
+    for uid in ["p1", "p2"] {
+        cluster.apply(Delta::BindFailed {
+            uid: uid.to_owned(),
+            message: "refused".to_owned(),
+            at_s: 0,
+        });
+    }
+    cluster.decide();
+    assert!(!status(&cluster).says_placed());
+}
+
+#[test]
+fn a_gang_that_lost_its_pods_is_not_admitted_by_a_queue_again() {
+    let cluster = Cluster::new().with(node("n1", "9c 8Gi pods=9"));
+    let mut cluster = three(cluster.with(native(3)));
+    let all = cluster.decide();
+    cluster.accept(&all);
+    cluster.decide();
+    assert_eq!(cluster.phase(TRAIN), GroupPhase::Running);
+    for uid in ["p0", "p1"] {
+        cluster.apply(Delta::PodDelete(uid.to_owned()));
+    }
+    cluster.decide();
+    assert_eq!(cluster.phase(TRAIN), GroupPhase::Inqueue);
+}
+
+#[test]
 fn a_write_that_lands_late_and_takes_back_that_a_group_was_placed_is_followed_by_another_one() {
     let cluster = Cluster::new().with(node("n1", "2c 8Gi pods=9"));
     let mut cluster = three(cluster.with(native(3)));
@@ -89,6 +124,7 @@ fn a_write_that_lands_late_and_takes_back_that_a_group_was_placed_is_followed_by
     cluster.apply(node("n2", "2c 8Gi pods=9"));
     let all = cluster.decide();
     cluster.accept(&all);
+    cluster.decide();
     cluster.apply(as_told(&cluster, native(3)));
     assert!(cluster.decide().groups.is_empty());
     cluster.apply(waits);
@@ -312,10 +348,7 @@ fn a_group_that_goes_while_its_pods_run_takes_none_of_them_away_and_others_wait_
         .with(native(3));
     let mut cluster = three(cluster);
     assert_eq!(cluster.cycle().len(), 3);
-    cluster.apply(pumice_model::Delta::GroupDelete(
-        "ns".to_owned(),
-        TRAIN.to_owned(),
-    ));
+    cluster.apply(Delta::GroupDelete("ns".to_owned(), TRAIN.to_owned()));
     cluster.apply(pod("p3", "1c").group(TRAIN));
     let decisions = cluster.decide();
     assert!(decisions.binds.is_empty() && decisions.evictions.is_empty());
@@ -326,6 +359,32 @@ fn a_group_that_goes_while_its_pods_run_takes_none_of_them_away_and_others_wait_
     );
     cluster.apply(native(3));
     assert_eq!(cluster.cycle(), ["p3 n1"]);
+}
+
+#[test]
+fn pods_of_a_group_that_is_gone_count_for_no_queue_until_it_is_back() {
+    let own = || native(3).queue("own");
+    let cluster = Cluster::new()
+        .with(node("n1", "9c 8Gi pods=9"))
+        .with(queue("own"))
+        .with(own());
+    let mut cluster = three(cluster);
+    assert_eq!(cluster.cycle().len(), 3);
+    let held = |cluster: &Cluster| {
+        let state = cluster.engine.state();
+        ["default", "own"].map(|name| {
+            let queue = state.population().queue_by_name(name).expect("a queue");
+            state
+                .queue(queue)
+                .allocated
+                .get(pumice_model::resource::CPU)
+        })
+    };
+    assert_eq!(held(&cluster), [0, 3000]);
+    cluster.apply(Delta::GroupDelete("ns".to_owned(), TRAIN.to_owned()));
+    assert_eq!(held(&cluster), [0, 0]);
+    cluster.apply(own());
+    assert_eq!(held(&cluster), [0, 3000]);
 }
 
 #[test]

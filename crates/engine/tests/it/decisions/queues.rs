@@ -459,3 +459,24 @@ fn a_point_that_capacity_has_switched_off_is_left_to_proportion() {
         }
     }
 }
+
+#[test]
+fn who_waits_for_a_held_queue_is_told_anew_when_its_parent_is_another_that_is_missing() {
+    let waiting = |cluster: &mut Cluster, now_s: i64| -> Vec<String> {
+        cluster.engine.cycle(now_s);
+        let reports = cluster.engine.reports(now_s).pods;
+        reports.into_iter().map(|report| report.message).collect()
+    };
+    let mut cluster = Cluster::under(TREE)
+        .with(node("n1", "4c 8Gi pods=9"))
+        .with(below("gone", "lost"))
+        .with(group("a", 1).queue("lost").phase(GroupPhase::Pending))
+        .with(pod("p", "1c").group("a"));
+    waiting(&mut cluster, 0);
+    let first = waiting(&mut cluster, 9);
+    assert!(first[0].contains("names queue \"gone\""), "{first:?}");
+    assert_eq!(waiting(&mut cluster, 18), [""; 0]);
+    cluster.apply(below("far", "lost"));
+    let again = waiting(&mut cluster, 27);
+    assert!(again[0].contains("names queue \"far\""), "{again:?}");
+}

@@ -5,7 +5,7 @@ use crate::claim::{
 };
 use crate::ix::TaskIx;
 use crate::node::{LoadMoment, Nodes};
-use crate::object::{PodObject, WrittenClaim};
+use crate::object::{GroupObject, PodObject, WrittenClaim};
 use crate::resource::ResourceNames;
 use crate::state::ChangeJournal;
 use crate::state::population::{JobBooks, Population};
@@ -85,6 +85,14 @@ impl SupplyBooks<'_> {
         self.renew_stale_needs();
     }
 
+    /// Counts what groups hold of claims for their queues, if that may be something else.
+    pub fn settle_held(&mut self) {
+        let is_stale = self.counts.take_held_stale();
+        if let Some(all) = self.claims.take_held(is_stale, self.resources) {
+            self.jobs().count_held(&all);
+        }
+    }
+
     fn renew_stale_needs(&mut self) {
         if self.claims.is_stale() {
             let stale = self.claims.take_stale();
@@ -154,10 +162,22 @@ impl SupplyBooks<'_> {
         self.renew_claim_needs(&others);
     }
 
+    /// A PodGroup is there, with what it says of claims, or there is none with this namespace and name.
+    pub fn learn_group_claims(&mut self, key: (&str, &str), group: Option<&GroupObject>) {
+        let members = self.claims.learn_group(key, group);
+        self.renew_claim_needs(&members);
+    }
+
     /// A pod, which may be gone, was bound, and these claims were written before.
     pub fn note_written_claims(&mut self, uid: &str, written: &[WrittenClaim]) {
         let task = self.population.task_by_uid(uid);
         let settled = self.claims.are_written(uid, task, written);
+        self.follow_claims(settled);
+    }
+
+    /// These claims are written, whatever became of the Binding.
+    pub fn note_left_claims(&mut self, written: &[WrittenClaim]) {
+        let settled = self.claims.are_left(written);
         self.follow_claims(settled);
     }
 

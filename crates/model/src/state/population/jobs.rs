@@ -35,7 +35,7 @@ impl Population {
     /// Labels that PodGroups name, to be placed on nodes with one value of it.
     pub(in crate::state) fn labels_named_by_groups(&self) -> BTreeSet<&str> {
         let groups = self.jobs().filter_map(|(_, job)| job.group());
-        groups.filter_map(GroupObject::named_label).collect()
+        groups.flat_map(GroupObject::named_labels).collect()
     }
 
     /// Whether there is a job with that index.

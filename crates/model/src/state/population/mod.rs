@@ -15,6 +15,7 @@ mod queues;
 mod sub_jobs;
 mod sweep;
 mod tasks;
+mod trees;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,6 +34,7 @@ pub use queues::QueueTable;
 pub(super) use accounts::Accounts;
 pub(super) use job_books::JobBooks;
 use overdue::Endings;
+pub(super) use trees::{GroupTrees, told_name};
 
 /// Tasks, jobs and queues.
 pub struct Population {
@@ -49,6 +51,7 @@ pub struct Population {
     endings: Endings,
     jobs: SharedTable<Job>,
     job_by_key: FxHashMap<(Sym, Sym), JobIx>,
+    trees: GroupTrees,
     /// Jobs to be divided anew.
     sub_jobs_stale: FxHashSet<JobIx>,
     classes: PriorityClasses,
@@ -74,6 +77,7 @@ impl Population {
             endings: Endings::default(),
             jobs: SharedTable::default(),
             job_by_key: FxHashMap::default(),
+            trees: GroupTrees::default(),
             sub_jobs_stale: FxHashSet::default(),
             classes: PriorityClasses::default(),
             knows_admissions: false,
@@ -96,6 +100,7 @@ impl Population {
             endings: self.endings.clone(),
             jobs: self.jobs.share(),
             job_by_key: self.job_by_key.clone(),
+            trees: self.trees.clone(),
             sub_jobs_stale: self.sub_jobs_stale.clone(),
             classes: self.classes.clone(),
             knows_admissions: self.knows_admissions,
@@ -135,6 +140,12 @@ impl Population {
     /// Queue by name.
     pub fn queue_by_name(&self, name: &str) -> Option<QueueIx> {
         self.queues.named(self.names.get(name)?)
+    }
+
+    /// CompositePodGroups, and the PodGroups that name one.
+    #[inline]
+    pub(super) fn trees(&self) -> &GroupTrees {
+        &self.trees
     }
 
     /// PriorityClasses, by which pods and jobs have their priorities.

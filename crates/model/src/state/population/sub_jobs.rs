@@ -1,10 +1,12 @@
 //! Jobs divided into sub-jobs by the policies of their PodGroups.
 
+use rustc_hash::FxHashMap;
+
 use super::{JobBooks, Population};
 use crate::intern::{Interner, Sym};
 use crate::ix::{JobIx, TaskIx};
 use crate::job::{Job, SubJob};
-use crate::object::SubGroupPolicy;
+use crate::object::{NATIVE_GROUP, SubGroupPolicy};
 use crate::selector::{label, selects};
 
 impl JobBooks<'_> {
@@ -25,6 +27,9 @@ impl JobBooks<'_> {
             return;
         };
         let policies = group.sub_groups.clone();
+        if group.native.tree.is_some() {
+            return self.split_tree(ix, &policies);
+        }
         let key = self.population.job_key(ix);
         let mut tasks = self.population.job(ix).tasks.clone();
         tasks.sort_unstable();
@@ -46,7 +51,60 @@ impl JobBooks<'_> {
             sub_jobs[at].tasks.push(*task);
             place.push(at as u16);
         }
-        for (task, at) in tasks.iter().zip(place) {
+        self.divide(ix, sub_jobs, tasks.into_iter().zip(place));
+    }
+
+    /// Divides the tasks of a job that stands for a tree by the PodGroups that they name.
+    fn split_tree(&mut self, ix: JobIx, policies: &[SubGroupPolicy]) {
+        let namespace = self
+            .population
+            .names
+            .text(self.population.job(ix).namespace);
+        let default = SubJob {
+            id: self.population.job_key(ix),
+            min_available: 1,
+            ..SubJob::default()
+        };
+        let sub_job = |(at, policy): (usize, &SubGroupPolicy)| {
+            let name = policy
+                .name
+                .strip_prefix(NATIVE_GROUP)
+                .unwrap_or(&policy.name);
+            let number = name.rsplit('-').next().and_then(|end| end.parse().ok());
+            SubJob {
+                id: format!("{namespace}/{name}"),
+                policy: Some(at as u16),
+                min_available: policy.size,
+                match_index: number.unwrap_or(0),
+                tasks: Vec::new(),
+            }
+        };
+        let of_groups = policies.iter().enumerate().map(sub_job);
+        let mut sub_jobs: Vec<SubJob> = std::iter::once(default).chain(of_groups).collect();
+        let places = policies.iter().zip(1..);
+        let places = places.map(|(policy, at)| (policy.name.as_str(), at));
+        let places: FxHashMap<&str, u16> = places.collect();
+        let mut tasks = self.population.job(ix).tasks.clone();
+        tasks.sort_unstable();
+        let mut divided = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            let group = self.population.task(task).group;
+            let named = places.get(self.population.names.text(group));
+            let at = named.copied().unwrap_or(0);
+            sub_jobs[at as usize].tasks.push(task);
+            divided.push((task, at));
+        }
+        self.divide(ix, sub_jobs, divided.into_iter());
+    }
+
+    /// Tasks of a job are of these sub-jobs from now on.
+    fn divide(
+        &mut self,
+        ix: JobIx,
+        sub_jobs: Vec<SubJob>,
+        tasks: impl Iterator<Item = (TaskIx, u16)>,
+    ) {
+        for (task, at) in tasks {
             self.population.tasks[task.at()].sub_job = at;
         }
         self.population.jobs[ix.at()].sub_jobs = sub_jobs;

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use pumice_claims::{DeviceCount, RequestedDevices};
 use pumice_model::object::{PodObject, ResourceClaimObject};
 
-use super::{Claims, GivenDevice, Key};
+use super::{Claims, GivenDevice, Key, group_of};
 use crate::naive::claims::expressions::whole;
 use crate::naive::state::{Res, Status, Task, World, add};
 
 /// Claims that a pod names, each once; whether it is its own.
-fn named(claims: &Claims, pod: &PodObject) -> Vec<(Key, bool)> {
+fn named(world: &World, pod: &PodObject) -> Vec<(Key, bool)> {
+    let claims = &world.claims;
     let mut all: Vec<(Key, bool)> = Vec::new();
     let mut seen = BTreeSet::new();
     for entry in &pod.resource_claims {
@@ -22,8 +23,10 @@ fn named(claims: &Claims, pod: &PodObject) -> Vec<(Key, bool)> {
         let Some(claim) = claims.claim(&key) else {
             continue;
         };
-        let is_own = entry.template.is_some();
-        if !is_own || claim.owner_uid == pod.uid {
+        let of_group =
+            group_of(world, pod, entry).is_some_and(|group| claim.owner_uid == group.uid);
+        let is_own = entry.template.is_some() && claim.owner_uid == pod.uid;
+        if is_own || of_group || entry.template.is_none() {
             all.push((key, is_own));
         }
     }
@@ -114,11 +117,28 @@ fn in_queue<'a>(world: &'a World, queue: &'a str) -> impl Iterator<Item = &'a Ta
     })
 }
 
-/// What pods of a queue have that have a place: of claims that they share each once.
+/// Claims with devices that are reserved for groups of a queue, whatever becomes of their pods.
+fn held_by_groups(world: &World, queue: &str) -> BTreeSet<Key> {
+    let groups = world.jobs.values().filter(|job| job.queue == queue);
+    let groups = groups
+        .map(|job| &job.group)
+        .filter(|group| !group.native.claims.is_empty());
+    let uids: BTreeSet<&String> = groups.map(|group| &group.uid).collect();
+    let claims = world.claims.objects.claims.iter().filter(|(_, claim)| {
+        let mut users = claim.reserved_for.iter();
+        claim.allocation.is_some() && users.any(|uid| uids.contains(uid))
+    });
+    claims.map(|(key, _)| key.clone()).collect()
+}
+
+/// What groups of a queue hold, and its pods have that have a place: of claims that they share each once.
 pub fn held(world: &World, queue: &str) -> Res {
-    let (mut sum, mut shared) = (Res::new(), BTreeSet::new());
+    let (mut sum, mut shared) = (Res::new(), held_by_groups(world, queue));
+    for key in &shared {
+        add(&mut sum, &of_claim(&world.claims, key));
+    }
     for task in in_queue(world, queue) {
-        for (key, is_own) in named(&world.claims, &task.pod) {
+        for (key, is_own) in named(world, &task.pod) {
             if is_own || shared.insert(key.clone()) {
                 add(&mut sum, &of_claim(&world.claims, &key));
             }
@@ -135,13 +155,14 @@ pub fn counted(world: &World, task: &Task) -> Res {
     }
     let job = task.job.as_ref().and_then(|job| world.jobs.get(job));
     let mut others = BTreeSet::new();
+    others.extend(job.iter().flat_map(|job| held_by_groups(world, &job.queue)));
     for other in job.iter().flat_map(|job| in_queue(world, &job.queue)) {
         if other.pod.uid != task.pod.uid {
-            let named = named(&world.claims, &other.pod).into_iter();
+            let named = named(world, &other.pod).into_iter();
             others.extend(named.filter(|(_, is_own)| !is_own).map(|(key, _)| key));
         }
     }
-    for (key, is_own) in named(&world.claims, &task.pod) {
+    for (key, is_own) in named(world, &task.pod) {
         if is_own || !others.contains(&key) {
             add(&mut sum, &of_claim(&world.claims, &key));
         }

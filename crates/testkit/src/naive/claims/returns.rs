@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_model::ClaimReturn;
 use pumice_model::object::{PodObject, ResourceClaimObject};
 
-use super::{Key, are_made, has_room, keys};
+use super::{Key, are_made, consumers, has_room, keys};
 use crate::naive::filters::matches_term;
 use crate::naive::state::{Status, World};
 
@@ -83,7 +83,8 @@ fn of_pod(world: &World, pod: &PodObject) -> Option<Key> {
     let mut keys = keys.into_iter();
     keys.find(|key| {
         let claim = &world.claims.objects.claims[key];
-        claim.reserved_for.iter().all(|user| *user == pod.uid)
+        let own = consumers(world, pod, key);
+        claim.reserved_for.iter().all(|user| own.contains(user))
             && keeps_from_a_node(world, claim)
             && !returns.were_refused(key, claim.version)
             && !have_places(world, key, pod)

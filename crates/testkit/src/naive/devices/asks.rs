@@ -7,6 +7,7 @@ use super::makers::Maker;
 use super::neuron;
 use super::preference;
 use super::sgpu::{self, Terms};
+use super::slices::{self, Wanted};
 use super::vendors::VendorsOn;
 
 const NUMA: &str = "nvidia.com/numa-bind";
@@ -22,6 +23,8 @@ pub struct Ask {
     pub cores: Option<i64>,
     /// MiB named for whole cards.
     pub named: Option<i64>,
+    /// Which profile of a card.
+    pub profile: Option<Wanted>,
 }
 
 /// What a pod asks; none when that can never be.
@@ -58,10 +61,14 @@ pub fn asks_at_most(pod: &PodObject, on: VendorsOn) -> Vec<Ask> {
             let whole = || Ask {
                 container: at,
                 maker,
-                count: container.milli(maker.count).unwrap_or(0) as usize / 1000,
+                count: match maker.word {
+                    slices::WORD => usize::from(slices::asks_some(container, maker)),
+                    _ => container.milli(maker.count).unwrap_or(0) as usize / 1000,
+                },
                 memory: None,
                 cores: None,
                 named: None,
+                profile: None,
             };
             asks.extend(ask(container, at, maker).unwrap_or_else(|| Some(whole())));
         }
@@ -75,6 +82,9 @@ fn ask(container: &ContainerFacts, at: usize, maker: &'static Maker) -> Option<O
     let amount = |name: &str| container.milli(name).map(|milli| milli / 1000);
     if maker.word == neuron::WORD {
         return neuron::ask(at, maker, amount(maker.count), amount(maker.cores));
+    }
+    if maker.word == slices::WORD {
+        return slices::ask(container, at, maker);
     }
     let (count, cores) = (amount(maker.count), amount(maker.cores));
     let units = amount(maker.memory).filter(|units| *units > 0);
@@ -135,6 +145,7 @@ fn ask(container: &ContainerFacts, at: usize, maker: &'static Maker) -> Option<O
         },
         cores: (!whole).then(|| cores.unwrap_or(default)),
         named: memory.filter(|_| whole),
+        profile: None,
     }))
 }
 

@@ -12,6 +12,8 @@ pub enum Told {
     Sgpus,
     /// By the capacity of the count and of the cores, as AWS Neuron.
     Neuron,
+    /// In the annotation of Enflame.
+    Slices,
 }
 
 /// A row of §23.1.
@@ -41,7 +43,7 @@ pub struct Maker {
     pub uuids: Option<(&'static str, &'static str)>,
 }
 
-pub const MAKERS: [Maker; 14] = [
+pub const MAKERS: [Maker; 15] = [
     Maker {
         argument: "NVIDIA",
         word: "NVIDIA",
@@ -231,6 +233,23 @@ pub const MAKERS: [Maker; 14] = [
         slots_only: false,
         types: None,
         uuids: None,
+    },
+    Maker {
+        argument: "Enflame",
+        word: super::slices::WORD,
+        count: "enflame.com/drs-gcu",
+        memory: "enflame.com/gcu-memory",
+        cores: "enflame.com/gcu-core",
+        told: Told::Slices,
+        list: "enflame-vgpu",
+        unit: 1024,
+        all_cores: 100,
+        default: (0, 0),
+        percent: true,
+        whole: false,
+        slots_only: false,
+        types: None,
+        uuids: Some(("enflame.com/use-gpuuuid", "enflame.com/nouse-gpuuuid")),
     },
     Maker {
         argument: "Vastai",

@@ -12,6 +12,7 @@ mod peaks;
 mod preference;
 mod sgpu;
 mod shelf;
+mod slices;
 mod vendor_cards;
 mod vendor_holdings;
 mod vendors;

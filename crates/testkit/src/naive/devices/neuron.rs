@@ -64,6 +64,7 @@ pub fn ask(
         memory,
         cores,
         named: None,
+        profile: None,
     }))
 }
 

@@ -8,6 +8,7 @@ use super::instances::{self, Slices};
 use super::makers::{Maker, Told};
 use super::neuron;
 use super::sgpu::{self, Holder, Terms, Traits};
+use super::slices;
 
 /// A profile, and where an instance of it is.
 pub type NamedPlace = (String, (i64, i64));
@@ -26,6 +27,8 @@ pub struct Card {
     pub usable: bool,
     /// In mode mig.
     pub slices: Option<Slices>,
+    /// Slices and MiB of the profiles of Enflame, the smallest first.
+    pub profiles: Vec<(i64, i64)>,
     pub used_slots: i64,
     pub used_memory: i64,
     pub used_cores: i64,
@@ -36,10 +39,24 @@ pub struct Card {
 
 impl Card {
     pub fn memory_of(&self, ask: &Ask) -> i64 {
-        ask.memory.unwrap_or(self.memory)
+        let profile = ask.profile.and_then(|wanted| slices::profile(self, wanted));
+        let memory = profile.map(|(_, mib)| mib);
+        memory.or(ask.memory).unwrap_or(self.memory)
+    }
+
+    /// Cores as a list of the pod tells them.
+    pub fn listed_cores(&self, ask: &Ask) -> i64 {
+        match self.word {
+            slices::WORD => slices::percent(self, self.cores_of(ask)),
+            _ => self.cores_of(ask),
+        }
     }
 
     pub fn cores_of(&self, ask: &Ask) -> i64 {
+        let profile = ask.profile.and_then(|wanted| slices::profile(self, wanted));
+        if let Some((size, _)) = profile {
+            return size;
+        }
         match ask.cores {
             Some(percent) if ask.maker.percent => (self.cores * percent / 100).max(1),
             cores => cores.unwrap_or(self.cores),
@@ -126,6 +143,7 @@ pub fn idle_cards(maker: &'static Maker, node: &NodeObject) -> Vec<Card> {
             .map(|at| plain(id, at, mib, 1))
             .collect(),
         Told::Neuron => neuron::devices(&node.name, (capacity(maker.count), capacity(maker.cores))),
+        Told::Slices => slices::cards(node),
         Told::Sgpus => {
             let card = |(told, traits): (serde_json::Value, Traits)| Card {
                 word: maker.word,

@@ -11,6 +11,7 @@ use super::instances::{self, ToldInstance};
 use super::makers::Maker;
 use super::neuron;
 use super::peaks::{kind, peak};
+use super::slices;
 use super::vendor_cards::{Card, idle_cards};
 use super::vendors::{VendorsOn, device, is_cordoned};
 use crate::device_texts::mig_profiles;
@@ -22,6 +23,8 @@ struct Device<'a> {
     memory: i64,
     cores: i64,
     instance: Option<ToldInstance>,
+    /// Cores are percent of slices.
+    is_sliced: bool,
 }
 
 /// The devices of a task, those of all containers.
@@ -46,6 +49,7 @@ fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
                     memory: size,
                     cores: size,
                     instance: Some((0, String::new(), String::new(), place)),
+                    is_sliced: false,
                 });
                 continue;
             }
@@ -55,6 +59,7 @@ fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
                 memory,
                 cores,
                 instance: instances::next(&mut told, container, id),
+                is_sliced: maker.word == slices::WORD,
             });
         }
     }
@@ -63,6 +68,9 @@ fn devices<'a>(task: &'a Task, maker: &Maker) -> Vec<Device<'a>> {
 
 /// What a device takes of its card: that of the profile of its instance.
 fn taken_by(device: &Device) -> (i64, i64) {
+    if device.is_sliced {
+        return (device.memory, slices::slices(device.cores));
+    }
     let Some((_, _, name, _)) = &device.instance else {
         return (device.memory, device.cores);
     };
@@ -123,6 +131,7 @@ fn charged_of(pod: &PodObject, found: &[Device], own: &[&Ask]) -> [Option<i64>; 
         let mut asks = own.iter();
         let ask = asks.find(|ask| ask.container == device.container);
         let cores = match ask {
+            _ if device.is_sliced => device.cores,
             Some(ask) if ask.maker.percent => ask.cores.unwrap_or(100),
             _ => cores,
         };
@@ -169,6 +178,13 @@ pub fn hold(cards: &mut [Card], task: &Task) {
     let asks = asks_at_most(&task.pod, on);
     for maker in on.makers() {
         let own = devices(task, maker);
+        for ask in asks.iter().filter(|ask| ask.maker.word == maker.word) {
+            let told = own
+                .iter()
+                .filter(|device| device.container == ask.container);
+            let told: Vec<&Device> = told.collect();
+            hold_untold(cards, &task.pod, (ask, &told));
+        }
         let of_maker = cards.iter().filter(|card| card.word == maker.word);
         let ids: Vec<String> = of_maker.map(|card| card.id.clone()).collect();
         for card in cards.iter_mut().filter(|card| card.word == maker.word) {
@@ -191,6 +207,24 @@ pub fn hold(cards: &mut [Card], task: &Task) {
                     slices.taken.push(None);
                 }
             }
+        }
+    }
+}
+
+/// A container whose list tells fewer devices than it asks may have the others of any card, as far as that is not one of
+/// those told.
+fn hold_untold(cards: &mut [Card], pod: &PodObject, (ask, told): (&Ask, &[&Device])) {
+    if told.len() >= ask.count {
+        return;
+    }
+    for card in cards.iter_mut().filter(|card| card.word == ask.maker.word) {
+        let is_told = told.iter().any(|device| device.id == card.id);
+        if is_told && card.slices.is_none() {
+            continue;
+        }
+        card.take(pod, card.memory_of(ask), card.cores_of(ask));
+        if let Some(slices) = &mut card.slices {
+            slices.taken.push(None);
         }
     }
 }

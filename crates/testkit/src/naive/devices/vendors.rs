@@ -18,7 +18,7 @@ use super::sgpu::Terms;
 use super::shelf::{CardChoice, CardUse, Shelf};
 use super::vendor_cards::{Card, idle_cards};
 use super::vendor_holdings::{cards, hold};
-use super::{View, neuron, sgpu, wings};
+use super::{View, neuron, sgpu, slices, wings};
 
 /// Vendors that are on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,7 +104,9 @@ pub fn grants(
         let part = move |id: &str| {
             let largest = cards.iter().max_by_key(|card| card.memory);
             let card = cards.iter().find(|card| card.id == id).or(largest);
-            card.map_or((0, 0), |card| (card.memory_of(&ask), card.cores_of(&ask)))
+            card.map_or((0, 0), |card| {
+                (card.memory_of(&ask), card.listed_cores(&ask))
+            })
         };
         (
             Some(container),
@@ -153,6 +155,7 @@ fn fits(card: &Card, ask: &Ask, pod: &PodObject) -> bool {
         && allowed(ask.maker.types, &has_part)
         && allowed(ask.maker.uuids, &|id| *id == card.id)
         && (!wings::has(ask) || allowed(Some(wings::UUIDS), &|id| *id == card.id))
+        && ask.profile.is_none_or(|wanted| slices::has(card, wanted))
         && (ask.maker.word != "XPU" || card.used_memory == card.used_slots * memory)
         && ask
             .named
@@ -254,6 +257,10 @@ fn share(
             }
             if is_split || runs == ContainerKind::Sidecar {
                 sidecars[*at].give(pod, ask)?;
+            }
+            if ask.maker.word == slices::WORD {
+                slices::close_others(&mut all, *at);
+                slices::close_others(&mut sidecars, *at);
             }
         }
         let rest = share((&all, &sidecars), later, (pod, node, preference, among))?;
@@ -392,7 +399,7 @@ fn choose(
             .position(|maker| maker.word == ask.maker.word)?;
         for (device, at) in way.iter().enumerate() {
             let card = &mut cards[*at];
-            let (memory, cores) = (card.memory_of(ask), card.cores_of(ask));
+            let (memory, listed) = (card.memory_of(ask), card.listed_cores(ask));
             let (taken, instance) = match card.slices.is_some() {
                 true => card.give(&task.pod, ask)?,
                 false => (memory, None),
@@ -414,7 +421,7 @@ fn choose(
             };
             let (memory, cores) = match cores_of.filter(|_| is_neuron) {
                 Some(place) => (0, neuron::bits(place)),
-                None => (memory, cores),
+                None => (memory, listed),
             };
             let _ = write!(text, "{},{word},{memory},{cores}:", card.id);
         }
@@ -457,7 +464,7 @@ fn lists(elements: Vec<Vec<String>>) -> Pairs {
             .iter()
             .map(|element| format!("{element};"))
             .collect();
-        if !["Mthreads", "kunlun", neuron::WORD].contains(&maker.word) {
+        if !["Mthreads", "kunlun", neuron::WORD, slices::WORD].contains(&maker.word) {
             held.push((
                 format!("hami.io/{}-devices-to-allocate", maker.list),
                 text.clone(),

@@ -10,7 +10,7 @@ use super::{installed, read, strings};
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 /// Everything the scheduler may change in the whole cluster: group, resource, verb.
-const WRITES: [(&str, &str, &str); 26] = [
+const WRITES: [(&str, &str, &str); 28] = [
     ("", "events", "create"),
     ("", "events", "patch"),
     ("", "persistentvolumeclaims", "patch"),
@@ -28,6 +28,8 @@ const WRITES: [(&str, &str, &str); 26] = [
     ("resource.k8s.io", "resourceclaims/binding", "update"),
     ("resource.k8s.io", "resourceclaims/status", "patch"),
     ("resource.k8s.io", "resourceclaims/status", "update"),
+    ("scheduling.k8s.io", "compositepodgroups/status", "patch"),
+    ("scheduling.k8s.io", "compositepodgroups/status", "update"),
     ("scheduling.k8s.io", "podgroups/status", "patch"),
     ("scheduling.k8s.io", "podgroups/status", "update"),
     ("scheduling.volcano.sh", "podgroups", "patch"),
@@ -40,7 +42,7 @@ const WRITES: [(&str, &str, &str); 26] = [
 ];
 
 /// Everything it watches (spec/01 §1.11): group, resource.
-const WATCHED: [(&str, &str); 27] = [
+const WATCHED: [(&str, &str); 28] = [
     ("", "namespaces"),
     ("", "nodes"),
     ("", "persistentvolumeclaims"),
@@ -57,6 +59,7 @@ const WATCHED: [(&str, &str); 27] = [
     ("resource.k8s.io", "devicetaintrules"),
     ("resource.k8s.io", "resourceclaims"),
     ("resource.k8s.io", "resourceslices"),
+    ("scheduling.k8s.io", "compositepodgroups"),
     ("scheduling.k8s.io", "podgroups"),
     ("scheduling.k8s.io", "priorityclasses"),
     ("scheduling.volcano.sh", "podgroups"),

@@ -33,6 +33,14 @@ fn every_annotation_that_tells_what_a_pod_has_is_guarded() {
             keys.extend(protocol.cleanup.iter().map(|(key, _)| *key));
         }
     }
+    // What Enflame's device plugin reads besides.
+    keys.extend([
+        "assigned-containers",
+        "enflame.com/gcu-assigned-id",
+        "enflame.com/gcu-assigned-index",
+        "enflame.com/gcu-assigned-minor",
+        "enflame.com/gcu-request-size",
+    ]);
     assert!(keys.len() > 15, "{keys:?}");
     for key in keys {
         let is_ascend = key.starts_with("huawei.com/Ascend");

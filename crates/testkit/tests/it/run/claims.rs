@@ -41,8 +41,9 @@ impl Claims {
         }
         claim.is_protected = true;
         claim.version += 1;
-        if !claim.reserved_for.iter().any(|user| user == uid) {
-            claim.reserved_for.push(uid.to_owned());
+        let consumer = step.consumer(uid);
+        if !claim.reserved_for.iter().any(|user| user == consumer) {
+            claim.reserved_for.push(consumer.to_owned());
         }
         Some(Delta::ResourceClaimApply(Box::new(claim.clone())))
     }

@@ -6,6 +6,7 @@ use crate::ix::{JobIx, TaskIx};
 use crate::job::{Job, Origin};
 use crate::object::{GroupObject, GroupPhase, GroupStatus, PodObject};
 use crate::resource::ResVec;
+use crate::state::population::GroupTrees;
 use crate::state::{Applied, GroupChange, PodChange};
 use crate::task::{Task, TaskStatus};
 
@@ -20,6 +21,21 @@ impl JobBooks<'_> {
         let ix = self.new_job(key.0, name, uid, Origin::Missing);
         self.population.job_by_key.insert(key, ix);
         ix
+    }
+
+    /// CompositePodGroups, and the PodGroups that name one, to be changed.
+    pub fn trees(&mut self) -> &mut GroupTrees {
+        &mut self.population.trees
+    }
+
+    /// The job of pods that name a PodGroup: that of its tree, if it is part of one.
+    pub fn job_of_pods(&mut self, namespace: &str, group: &str) -> JobIx {
+        let trees = self.population.trees();
+        if trees.are_none() {
+            return self.group_job(namespace, group, "");
+        }
+        let name = trees.job_name(namespace, group).to_owned();
+        self.group_job(namespace, &name, "")
     }
 
     /// The name of the queue that an object names: the default one where it names none.

@@ -4,7 +4,7 @@ mod awaiting;
 mod groups;
 
 use super::Population;
-use crate::claim::{ClaimCounts, DeviceHold, ResourceClaims};
+use crate::claim::{ClaimCharge, ClaimCounts, DeviceHold, GroupKey, ResourceClaims};
 use crate::intern::Sym;
 use crate::ix::{JobId, JobIx, QueueIx, TaskIx};
 use crate::job::{DirtyFlags, Job, MarkCounts, Origin, QueueShareOf};
@@ -58,8 +58,46 @@ impl JobBooks<'_> {
         }
     }
 
+    /// Counts what groups hold of claims for their queues, and nothing else of that.
+    pub fn count_held(&mut self, all: &[(GroupKey, ClaimCharge)]) {
+        self.uncount_held();
+        for ((namespace, name), charge) in all {
+            let job = self.population.trees().job_name(namespace, name);
+            let Some(job) = self.population.job_by_key(namespace, job) else {
+                continue;
+            };
+            if let Some(queue) = self.population.job(job).queue {
+                let queues = self.population.queues_mut();
+                let sums = &mut queues.get_mut(queue).devices;
+                self.counts.count_held((job, queue), charge, sums);
+                queues.touch(queue, self.journal);
+                self.touch(job);
+            }
+        }
+        self.counts.take_held_stale();
+    }
+
+    /// What groups hold of claims may count for other jobs than it did.
+    pub fn held_is_stale(&mut self) {
+        self.counts.held_is_stale();
+    }
+
+    /// The inverse of [`JobBooks::count_held`].
+    fn uncount_held(&mut self) {
+        while let Some((job, queue)) = self.counts.last_held() {
+            let queues = self.population.queues_mut();
+            let sums = &mut queues.get_mut(queue).devices;
+            self.counts.uncount_last_held(sums);
+            queues.touch(queue, self.journal);
+            if self.population.has_job(job) {
+                self.touch(job);
+            }
+        }
+    }
+
     /// Queues are about to be others.
     fn uncount_all_claims(&mut self) {
+        self.uncount_held();
         for ix in self.counts.counted() {
             self.uncount_claims(ix);
         }
@@ -130,6 +168,7 @@ impl JobBooks<'_> {
         let claiming: Vec<TaskIx> = claiming.collect();
         claiming.iter().for_each(|task| self.uncount_claims(*task));
         self.change_queue(ix);
+        self.counts.held_is_stale();
         claiming.iter().for_each(|task| self.count_claims(*task));
         self.touch(ix);
     }
