@@ -1,14 +1,13 @@
 //! CompositePodGroups of Kubernetes itself (spec/03 §B11).
 
-use pumice_api::{CompositePodGroup, keys};
+use pumice_api::CompositePodGroup;
 use pumice_model::object::{COMPOSITE_GROUP, CompositePolicy, GroupObject, NativeTraits};
 
 use crate::meta;
-use crate::native_group::{goes_whole, parent, status, topology};
+use crate::native_group::{goes_whole, of_metadata, parent, status, topology};
 use crate::options::Options;
 use crate::pod::NEVER;
 use crate::problem::{ObjectProblem, ObjectProblems, Path};
-use crate::run_time;
 
 /// Reads a CompositePodGroup of `scheduling.k8s.io`. What is below counts as admitted.
 ///
@@ -29,20 +28,10 @@ pub fn composite_pod_group(
     let topology = topology(constraints, constraints_path, &mut problems);
     let mode = spec.disruption_mode.as_ref();
     let goes_whole = goes_whole(mode, path.field("disruptionMode"), &mut problems);
-    let queue = meta::annotation(&group.metadata, keys::QUEUE_NAME);
     problems.or(GroupObject {
-        uid: meta::uid(&group.metadata, &namespace, &name),
-        created_s: meta::created_s(&group.metadata),
-        min_member: 1,
-        queue: queue.unwrap_or_default().to_owned(),
         priority_class: spec.priority_class_name.clone(),
         topology,
-        preemptable: meta::preemptable(&group.metadata),
-        user: meta::user(&group.metadata),
-        requester: meta::requester(&group.metadata),
-        annotations: run_time::annotations(&group.metadata, options, None),
         status: status(&group.status.conditions),
-        is_native: true,
         native: NativeTraits {
             goes_whole,
             never_preempts: spec.preemption_policy.as_deref() == Some(NEVER),
@@ -52,8 +41,7 @@ pub fn composite_pod_group(
             ..NativeTraits::default()
         },
         name: format!("{COMPOSITE_GROUP}{name}"),
-        namespace,
-        ..GroupObject::default()
+        ..of_metadata(&group.metadata, options, (namespace, &name))
     })
 }
 

@@ -1,6 +1,7 @@
 //! PodGroups of Kubernetes itself, and how pods name theirs (spec/03 §B10).
 
 use k8s_openapi::api::core::v1::PodSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::native_pod_group::{
     NativeDisruptionMode, NativeGroupCondition, NativeSchedulingConstraints,
 };
@@ -39,21 +40,11 @@ pub fn native_pod_group(
     let mode = group.spec.disruption_mode.as_ref();
     let goes_whole = goes_whole(mode, path.field("disruptionMode"), &mut problems);
     let claims = claims(group, path, &mut problems);
-    // Not a label: who may use which queue is asked about the annotation (`deploy/optional/queue-use.yaml`).
-    let queue = meta::annotation(&group.metadata, keys::QUEUE_NAME);
     problems.or(GroupObject {
-        uid: meta::uid(&group.metadata, &namespace, &name),
-        created_s: meta::created_s(&group.metadata),
         min_member,
-        queue: queue.unwrap_or_default().to_owned(),
         priority_class: group.spec.priority_class_name.clone(),
         topology,
-        preemptable: meta::preemptable(&group.metadata),
-        user: meta::user(&group.metadata),
-        requester: meta::requester(&group.metadata),
-        annotations: run_time::annotations(&group.metadata, options, None),
         status: status(&group.status.conditions),
-        is_native: true,
         native: NativeTraits {
             goes_whole,
             never_preempts: group.spec.preemption_policy.as_deref() == Some(NEVER),
@@ -63,9 +54,31 @@ pub fn native_pod_group(
             ..NativeTraits::default()
         },
         name: native_name(&name),
+        ..of_metadata(&group.metadata, options, (namespace, &name))
+    })
+}
+
+/// What the metadata of a group of `scheduling.k8s.io` says, with the minimum 1 and without a name of its own.
+pub(crate) fn of_metadata(
+    metadata: &ObjectMeta,
+    options: &Options,
+    (namespace, name): (String, &str),
+) -> GroupObject {
+    // Not a label: who may use which queue is asked about the annotation (`deploy/optional/queue-use.yaml`).
+    let queue = meta::annotation(metadata, keys::QUEUE_NAME);
+    GroupObject {
+        uid: meta::uid(metadata, &namespace, name),
+        created_s: meta::created_s(metadata),
+        min_member: 1,
+        queue: queue.unwrap_or_default().to_owned(),
+        preemptable: meta::preemptable(metadata),
+        user: meta::user(metadata),
+        requester: meta::requester(metadata),
+        annotations: run_time::annotations(metadata, options, None),
+        is_native: true,
         namespace,
         ..GroupObject::default()
-    })
+    }
 }
 
 /// Pods that have to be placed at once: 1 where each goes by itself.
