@@ -1,6 +1,7 @@
 //! PodGroups of Kubernetes itself that have resource claims (spec/09 §9): pods of the group that name one of these alike
 //! share the claim, and it is reserved for the group once and not for each of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,6 +33,8 @@ struct ClaimingGroup {
 pub(super) struct ClaimingGroups {
     all: FxHashMap<GroupKey, ClaimingGroup>,
     by_uid: FxHashMap<String, GroupKey>,
+    /// Pods with claims by the group that they name, whether that has claims, or is there, or not.
+    members: FxHashMap<GroupKey, BTreeSet<TaskIx>>,
 }
 
 /// Namespace and name of a PodGroup, the name as it is known here.
@@ -56,6 +59,21 @@ impl ClaimingGroups {
     /// The group with a UID.
     pub(super) fn key_of(&self, uid: &str) -> Option<&GroupKey> {
         self.by_uid.get(uid)
+    }
+
+    /// A pod with claims names a group.
+    pub(super) fn join(&mut self, key: &GroupKey, task: TaskIx) {
+        self.members.entry(key.clone()).or_default().insert(task);
+    }
+
+    /// A pod that named a group is gone.
+    pub(super) fn leave(&mut self, key: &GroupKey, task: TaskIx) {
+        if let Some(members) = self.members.get_mut(key) {
+            members.remove(&task);
+            if members.is_empty() {
+                self.members.remove(key);
+            }
+        }
     }
 
     fn set(&mut self, key: &GroupKey, new: Option<ClaimingGroup>) {
@@ -186,16 +204,14 @@ impl ResourceClaims {
         }
         self.groups.set(&key, new);
         self.held.groups_changed();
-        let mut members = Vec::new();
-        for (task, pod) in &mut self.tasks {
-            if pod.group.as_ref() == Some(&key) {
-                members.push(*task);
-                for named in &mut pod.claims {
-                    named.group = self.groups.that_has(Some(&key), &named.entry);
-                }
+        let members = self.groups.members.get(&key).into_iter().flatten();
+        let members: Vec<TaskIx> = members.copied().collect();
+        for task in &members {
+            let pod = self.tasks.get_mut(task);
+            for named in pod.into_iter().flat_map(|pod| &mut pod.claims) {
+                named.group = self.groups.that_has(Some(&key), &named.entry);
             }
         }
-        members.sort_unstable();
         self.objects_epoch += 1;
         members
     }

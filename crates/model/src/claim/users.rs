@@ -87,6 +87,9 @@ impl ResourceClaims {
                 group: self.groups.that_has(group.as_ref(), claim),
             });
         }
+        if let Some(group) = &group {
+            self.groups.join(group, task);
+        }
         let claims = TaskClaims {
             uid: pod.uid.clone(),
             claims,
@@ -105,6 +108,9 @@ impl ResourceClaims {
             return;
         };
         self.needs.give_back(need);
+        if let Some(group) = &pod.group {
+            self.groups.leave(group, task);
+        }
         for ix in pod.claims.iter().filter_map(|named| named.ix) {
             self.claims[ix.at()].users.retain(|user| *user != task);
             self.weigh_leaving(ix, None);
