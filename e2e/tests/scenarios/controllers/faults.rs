@@ -138,11 +138,11 @@ pub(super) fn accepted(
 }
 
 #[test]
-fn fifty_jobs_end_as_they_must_however_often_the_controllers_are_killed() -> Result<()> {
+fn thirty_jobs_end_as_they_must_however_often_the_controllers_are_killed() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(4, "32", "256Gi")?;
     let (mut controllers, _scheduler) = both(&lab)?;
-    in_flight(&lab, "flying", 50)?;
+    in_flight(&lab, "flying", 30)?;
     let mut moments = Moments(13);
     for _ in 0..15 {
         std::thread::sleep(moments.next());
@@ -157,7 +157,7 @@ fn scheduler_and_controllers_killed_together_lose_nothing_and_bind_nothing_twice
     let lab = Lab::take()?;
     lab.nodes(4, "32", "256Gi")?;
     let (mut controllers, mut scheduler) = both(&lab)?;
-    in_flight(&lab, "downed", 20)?;
+    in_flight(&lab, "downed", 14)?;
     let mut moments = Moments(31);
     for _ in 0..6 {
         std::thread::sleep(moments.next() * 2);
@@ -185,7 +185,7 @@ fn jobs_go_on_after_the_api_server_was_killed() -> Result<()> {
     let mut lab = Lab::take()?;
     lab.nodes(4, "32", "256Gi")?;
     let (controllers, _scheduler) = both(&lab)?;
-    in_flight(&lab, "cut", 20)?;
+    in_flight(&lab, "cut", 12)?;
     std::thread::sleep(Duration::from_millis(1500));
     lab.cluster_mut().restart_apiserver()?;
     end_as_if_nothing_had_happened(&lab, &controllers, "cut-")

@@ -52,17 +52,17 @@ fn a_job_by_kubectl_runs_and_completes() -> Result<()> {
 }
 
 #[test]
-fn a_hundred_jobs_at_once_run() -> Result<()> {
+fn sixty_jobs_at_once_run() -> Result<()> {
     let lab = Lab::take()?;
     lab.nodes(4, "32", "256Gi")?;
     let (controllers, scheduler) = both(&lab)?;
-    let jobs = (0..100).map(|n| job(&format!("many-{n}"), 2));
+    let jobs = (0..60).map(|n| job(&format!("many-{n}"), 2));
     lab.rest().create_all(JOBS, jobs.collect(), 8)?;
-    wait_running_for(LONG * 2, &lab, &scheduler, "many-", 200)
+    wait_running_for(LONG * 2, &lab, &scheduler, "many-", 120)
         .map_err(|error| controllers.explain(error))?;
     let pods = pods_by_job(&lab)?;
     ensure!(
-        pods.len() == 100 && pods.values().all(|count| *count == 2),
+        pods.len() == 60 && pods.values().all(|count| *count == 2),
         "{pods:?}"
     );
     Ok(())
@@ -73,7 +73,7 @@ fn controllers_killed_at_any_moment_make_no_pod_twice_and_leave_none_out() -> Re
     let lab = Lab::take()?;
     lab.nodes(4, "32", "256Gi")?;
     let (mut controllers, scheduler) = both(&lab)?;
-    let jobs = (0..50).map(|n| job(&format!("killed-{n}"), 3));
+    let jobs = (0..30).map(|n| job(&format!("killed-{n}"), 3));
     lab.rest().create_all(JOBS, jobs.collect(), 8)?;
     for moment in [30, 170, 410, 90, 260] {
         std::thread::sleep(Duration::from_millis(moment));
@@ -84,11 +84,11 @@ fn controllers_killed_at_any_moment_make_no_pod_twice_and_leave_none_out() -> Re
             Ok((controllers.get("/readyz")?.0 == 200).then_some(()))
         })?;
     }
-    wait_running_for(LONG * 2, &lab, &scheduler, "killed-", 150)
+    wait_running_for(LONG * 2, &lab, &scheduler, "killed-", 90)
         .map_err(|error| controllers.explain(error))?;
     let pods = pods_by_job(&lab)?;
     ensure!(
-        pods.len() == 50 && pods.values().all(|count| *count == 3),
+        pods.len() == 30 && pods.values().all(|count| *count == 3),
         "{pods:?}"
     );
     let retried = |job: &Value| job["status"]["retryCount"].as_i64().unwrap_or(0) != 0;
