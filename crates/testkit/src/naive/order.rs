@@ -6,8 +6,8 @@ use pumice_model::object::GroupPhase;
 
 use super::cycle::Cycle;
 use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
-use super::state::{Status, SubJob, Task};
-use super::{capacity, hdrf, queue_share, task_topology, tdm, waiting_time};
+use super::state::{Job, Status, SubJob, Task};
+use super::{capacity, hdrf, queue_share, task_topology, tdm, trees, waiting_time};
 
 /// The smallest item under a comparison; the first one among equals.
 pub fn first<T>(
@@ -52,10 +52,14 @@ fn is_partial(cycle: &Cycle, key: &str) -> bool {
     let bound = tasks
         .filter(|task| placed.contains(&cycle.world.gang_status(task)))
         .count() as i64;
-    let group = &cycle.world.jobs[key].group;
+    let Job { group, tree, .. } = &cycle.world.jobs[key];
+    let lacks = match tree {
+        Some(_) => !trees::root_holds(&cycle.world, key, &|status| placed.contains(&status)),
+        None => bound < i64::from(group.min_member),
+    };
     gangs
         && bound > 0
-        && bound < i64::from(group.min_member)
+        && lacks
         && group.status.phase != GroupPhase::Running
 }
 
