@@ -7,7 +7,8 @@ use pumice_conf::PluginConf;
 
 use super::cycle::Cycle;
 use super::state::{Job, Status, SubJob, Task, World};
-use super::{tdm, trees, waiting_time};
+use super::trees::{self, Part};
+use super::{tdm, waiting_time};
 
 fn is_ready_status(status: Status) -> bool {
     status.is_allocated() || status == Status::Succeeded
@@ -51,11 +52,16 @@ fn sub_job_has_enough(world: &World, key: &str, sub_job: &SubJob, with_pipelined
     ready >= sub_job_min(&world.jobs[key], sub_job)
 }
 
-/// Enough members are ready, by number alone.
+/// The minimum is ready: of a tree at its root, of other jobs by number alone.
 pub fn is_ready(world: &World, key: &str) -> bool {
-    if world.jobs[key].tree.is_some() {
-        return trees::root_holds(world, key, &is_ready_status);
+    match world.jobs[key].tree.is_some() {
+        true => trees::root_holds(world, key, &is_ready_status),
+        false => is_ready_by_number(world, key),
     }
+}
+
+/// Enough members are ready, by number alone.
+pub fn is_ready_by_number(world: &World, key: &str) -> bool {
     let ready = count(&world.tasks_of(key), |task| {
         is_ready_status(world.gang_status(task))
     });
@@ -127,6 +133,12 @@ pub fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
             sub_job_has_enough(world, key, sub_job, with_pipelined)
         })
         && number >= i64::from(world.jobs[key].group.min_member)
+}
+
+/// A part of a tree has as many pods, or parts, with a place as it needs.
+pub fn part_holds(world: &World, key: &str, part: &Part, with_pipelined: bool) -> bool {
+    let counts = |task: &Task| counts(world.gang_status(task), with_pipelined);
+    trees::holds(world, key, part, &counts)
 }
 
 /// It has a place, waits for one, or may have one.

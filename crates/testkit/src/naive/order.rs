@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use pumice_model::object::GroupPhase;
 
 use super::cycle::Cycle;
-use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
+use super::gates::{is_ready_by_number, is_sub_job_ready, sub_job_tasks};
 use super::state::{Job, Status, SubJob, Task};
 use super::{capacity, hdrf, queue_share, task_topology, tdm, trees, waiting_time};
 
@@ -74,7 +74,10 @@ fn complete_jobs(cycle: &Cycle, l: &str, r: &str) -> Ordering {
     for plugin in cycle.plugins().filter(|plugin| plugin.enabled.job_order) {
         let order = match plugin.name.as_str() {
             "priority" => right.priority.cmp(&left.priority),
-            "gang" => is_ready(&cycle.world, l).cmp(&is_ready(&cycle.world, r)),
+            "gang" => {
+                let is_ready = |key| is_ready_by_number(&cycle.world, key);
+                is_ready(l).cmp(&is_ready(r))
+            }
             "drf" => by_float(hdrf::job_share(cycle, l), hdrf::job_share(cycle, r)),
             "tdm" => tdm::compare_jobs(cycle, l, r),
             "sla" => waiting_time::compare_jobs(cycle, plugin, l, r),

@@ -43,13 +43,10 @@ pub fn asks_in_vain(world: &World, job: &str) -> bool {
     if *waits {
         return true;
     }
-    let of_parts = tree.iter().flat_map(|root| root.all());
-    let of_parts = of_parts.map(|part| &part.topology);
-    let of_policies = group.sub_groups.iter().map(|policy| &policy.topology);
-    let mut requests = of_policies
-        .chain(of_parts)
-        .chain([&group.topology])
-        .flatten();
+    // Of a tree others may do than the part that asks, unless that is the root.
+    let policies = group.sub_groups.iter().filter(|_| tree.is_none());
+    let of_policies = policies.map(|policy| &policy.topology);
+    let mut requests = of_policies.chain([&group.topology]).flatten();
     requests.any(|request| match request {
         TopologyRequest::Hard(HighestTier::Label(key)) => of_label(world, key).is_empty(),
         request => world.network.highest_tier(request).is_none(),

@@ -1,11 +1,11 @@
 //! Places pods of a tree, from the root down (spec/03 §B11).
 
-use super::{Content, Part, holds, order, sub_job};
+use super::{Content, Part, order, sub_job};
 use crate::naive::allocate::{Worksheet, allocate_tasks};
 use crate::naive::cycle::Cycle;
 use crate::naive::gates;
 use crate::naive::network::{self, DomainNodes};
-use crate::naive::state::{Task, World};
+use crate::naive::state::World;
 
 /// How often in a turn parts are tried once more without the one that was placed first.
 const TIMES: usize = 8;
@@ -45,9 +45,7 @@ impl Turn<'_> {
     }
 
     fn holds(&self, cycle: &Cycle, part: &Part, with_pipelined: bool) -> bool {
-        let world = &cycle.world;
-        let counts = |task: &Task| gates::counts(world.gang_status(task), with_pipelined);
-        holds(world, self.job, part, &counts)
+        gates::part_holds(&cycle.world, self.job, part, with_pipelined)
     }
 
     fn is_pipelined(&self, cycle: &Cycle, part: &Part) -> bool {

@@ -73,12 +73,24 @@ impl Part {
         around
     }
 
-    /// The least number of pods with which it holds. A part that is still to be made has one at least.
-    pub fn least_pods(&self) -> usize {
+    /// The least number of pods with which it holds, with the parts there are; none where these are too few.
+    pub fn least_pods(&self) -> Option<usize> {
+        let Content::Parts(parts) = &self.content else {
+            return Some(self.needs);
+        };
+        let mut least: Vec<usize> = parts.iter().filter_map(Part::least_pods).collect();
+        least.sort_unstable();
+        let all = least.get(..self.needs)?;
+        Some(all.iter().sum())
+    }
+
+    /// The same where parts that are still to be made have one pod each.
+    pub fn least_pods_with_more_parts(&self) -> usize {
         let Content::Parts(parts) = &self.content else {
             return self.needs;
         };
-        let mut least: Vec<usize> = parts.iter().map(Self::least_pods).collect();
+        let least = parts.iter().map(Part::least_pods_with_more_parts);
+        let mut least: Vec<usize> = least.collect();
         least.sort_unstable();
         let missing = self.needs.saturating_sub(least.len());
         least.iter().take(self.needs).sum::<usize>() + missing

@@ -125,8 +125,9 @@ impl<'a> Groups<'a> {
         if group.sub_groups.is_empty() {
             return None;
         }
-        group.min_member = i32::try_from(tree.least_pods()).unwrap_or(i32::MAX);
-        self.inherit_queue(&mut group, &above);
+        let least = tree.least_pods();
+        let least = least.unwrap_or_else(|| tree.least_pods_with_more_parts());
+        group.min_member = i32::try_from(least).unwrap_or(i32::MAX);
         for part in tree.all() {
             if let Content::Pods(policy) = part.content {
                 let name = &group.sub_groups[policy].name;
