@@ -13,7 +13,7 @@ use super::nodes::NAMESPACES;
 use super::rng::Rng;
 use super::{Theme, groups, native, objects};
 
-/// Labels of nodes that parts ask to be the same; one of them no node has.
+/// Labels of nodes of which parts ask for one value, all of a cluster of the same one.
 const LABELS: &[&str] = &["zone", "zone", "disk", "gen", "kubernetes.io/hostname"];
 
 /// A small cluster in which most groups are parts of trees; otherwise as [`super::cluster`].
@@ -29,17 +29,15 @@ pub fn trees_cluster(seed: u64) -> Vec<Delta> {
 pub fn trees_conf_text(seed: u64) -> String {
     let mut rng = Rng::new(seed, 94);
     let actions = rng.pick(&[
-        "enqueue, allocate, backfill",
-        "enqueue, allocate, backfill",
-        "enqueue, allocate, backfill",
-        "enqueue, backfill, allocate",
-        "allocate, backfill",
+        "enqueue, allocate",
+        "enqueue, allocate",
         "allocate",
+        "enqueue, allocate, backfill",
     ]);
     let mut text = format!("actions: \"{actions}\"\ntiers:\n- plugins:\n");
+    text.push_str("  - name: gang\n");
     for (odds, plugin) in [
         (3, "priority"),
-        (32, "gang"),
         (3, "drf"),
         (4, "predicates"),
         (3, "proportion"),
@@ -69,12 +67,14 @@ pub(super) fn furnish(
     if !theme.trees {
         return;
     }
+    let label = rng.pick(LABELS);
     let mut composites = Vec::new();
     for namespace in NAMESPACES {
         for index in 0..rng.pick(&[1, 2, 3, 4, 5]) {
             let known = names(&composites, namespace);
             let mut composite = composite(rng, theme, (namespace, index), queues);
             composite.native.parent = parent(rng, &known, 3);
+            composite.topology = request(rng, 5, label);
             composites.push(composite);
         }
     }
@@ -87,7 +87,7 @@ pub(super) fn furnish(
         }
         let known = names(&composites, &group.namespace);
         group.native.parent = parent(rng, &known, 10);
-        group.topology = request(rng, 8);
+        group.topology = request(rng, 8, label);
     }
     groups.append(&mut composites);
 }
@@ -134,7 +134,6 @@ pub(super) fn composite(
         name: format!("{COMPOSITE_GROUP}t{index}"),
         uid: format!("{}-t{index}", group.uid),
         min_member: 1,
-        topology: request(rng, 5),
         status: kept_natively(&status),
         is_native: true,
         native: NativeTraits {
@@ -159,10 +158,10 @@ pub(super) fn policy(rng: &mut Rng) -> CompositePolicy {
 }
 
 /// One time in so many a label; seldom one that no node has.
-fn request(rng: &mut Rng, odds: usize) -> Option<TopologyRequest> {
+fn request(rng: &mut Rng, odds: usize, label: &str) -> Option<TopologyRequest> {
     let label = match rng.one_in(20) {
         true => "no-such",
-        false => rng.pick(LABELS),
+        false => label,
     };
     let asks = rng.one_in(odds);
     asks.then(|| TopologyRequest::Hard(HighestTier::Label(label.to_owned())))

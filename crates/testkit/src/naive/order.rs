@@ -53,13 +53,12 @@ fn is_partial(cycle: &Cycle, key: &str) -> bool {
         .filter(|task| placed.contains(&cycle.world.gang_status(task)))
         .count() as i64;
     let Job { group, tree, .. } = &cycle.world.jobs[key];
-    let lacks = match tree {
-        Some(_) => !trees::root_holds(&cycle.world, key, &|status| placed.contains(&status)),
-        None => bound < i64::from(group.min_member),
-    };
+    // As many pods as the least that a tree could do with may be of the wrong groups.
+    let counts = |status| status == Status::Succeeded || placed.contains(&status);
+    let is_of_wrong_groups = tree.is_some() && !trees::root_holds(&cycle.world, key, &counts);
     gangs
         && bound > 0
-        && lacks
+        && (bound < i64::from(group.min_member) || is_of_wrong_groups)
         && group.status.phase != GroupPhase::Running
 }
 

@@ -50,7 +50,9 @@ fn was_whole(cycle: &Cycle, key: &str) -> Option<bool> {
     let job = &cycle.world.jobs[key];
     let min = i64::from(job.group.min_member);
     let mut plugins = cycle.plugins();
-    if min <= 1 || !plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready) {
+    // Of a tree the least pods may be of the wrong groups.
+    let is_gang = min > 1 || job.tree.is_some();
+    if !is_gang || !plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready) {
         return None;
     }
     let tasks = cycle.world.tasks_of(key);

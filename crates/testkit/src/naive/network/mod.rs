@@ -37,15 +37,11 @@ pub fn asks(world: &World, job: &str, sub_job: &SubJob) -> bool {
 
 /// Some unit of the job asks for a tier that is nowhere, so all of it waits.
 pub fn asks_in_vain(world: &World, job: &str) -> bool {
-    let Job {
-        group, tree, waits, ..
-    } = &world.jobs[job];
+    let Job { group, waits, .. } = &world.jobs[job];
     if *waits {
         return true;
     }
-    // Of a tree others may do than the part that asks, unless that is the root.
-    let policies = group.sub_groups.iter().filter(|_| tree.is_none());
-    let of_policies = policies.map(|policy| &policy.topology);
+    let of_policies = group.sub_groups.iter().map(|policy| &policy.topology);
     let mut requests = of_policies.chain([&group.topology]).flatten();
     requests.any(|request| match request {
         TopologyRequest::Hard(HighestTier::Label(key)) => of_label(world, key).is_empty(),
