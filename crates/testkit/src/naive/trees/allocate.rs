@@ -157,13 +157,10 @@ impl Turn<'_> {
                 if number > 0 {
                     first = first.or(Some(at));
                 }
-                if self.is_ready(cycle, part) {
-                    break;
+                if placed > 0 && (self.is_ready(cycle, part) || self.is_pipelined(cycle, part)) {
+                    *sheet = rest;
+                    return placed;
                 }
-            }
-            if placed > 0 && (self.is_ready(cycle, part) || self.is_pipelined(cycle, part)) {
-                *sheet = rest;
-                return placed;
             }
             cycle.world = before;
             let Some(first) = first.filter(|_| self.left > 0) else {

@@ -140,31 +140,30 @@ pub fn gang_holds(world: &World, job: &str, root: &Part, counts: &dyn Fn(Status)
     holds(world, job, root, &counts) && around.all(|part| holds(world, job, part, &counts))
 }
 
-/// How many pods a part lacks at least; none where it has too few pods for what it needs.
+/// The part would hold with all pods that have a place or may have one.
+fn may_hold(world: &World, job: &str, part: &Part) -> bool {
+    let may_count = |task: &Task| gates::is_valid(world.gang_status(task));
+    holds(world, job, part, &may_count)
+}
+
+/// How many pods a part lacks at least, whether or not they are there; none where it has too few parts.
 fn lacks(world: &World, job: &str, part: &Part) -> Option<usize> {
     let Content::Parts(parts) = &part.content else {
-        let tasks = tasks(world, job, part);
-        let number = |counts: &dyn Fn(Status) -> bool| {
-            let tasks = tasks.iter();
-            tasks
-                .filter(|task| counts(world.gang_status(task)))
-                .count()
-        };
-        let there = number(&|status| gates::counts(status, true));
-        let at_all = number(&gates::is_valid);
-        return (at_all >= part.needs).then(|| part.needs.saturating_sub(there));
+        let tasks = tasks(world, job, part).into_iter();
+        let there = tasks.filter(|task| gates::counts(world.gang_status(task), true));
+        return Some(part.needs.saturating_sub(there.count()));
     };
     let lacking = parts.iter().filter_map(|part| lacks(world, job, part));
     let mut lacking: Vec<usize> = lacking.collect();
     lacking.sort_unstable();
-    (lacking.len() >= part.needs).then(|| lacking.iter().take(part.needs).sum())
+    Some(lacking.get(..part.needs)?.iter().sum())
 }
 
 /// The order in which parts of one part are tried: those that lack fewest pods first, of equals PodGroups by
 /// SubJobOrder, then CompositePodGroups by name.
 fn order(cycle: &Cycle, job: &str, l: &Part, r: &Part) -> Ordering {
     let world = &cycle.world;
-    let lack = |part: &Part| lacks(world, job, part).map_or((true, 0), |number| (false, number));
+    let lack = |part: &Part| (!may_hold(world, job, part), lacks(world, job, part));
     let by_content = || match (&l.content, &r.content) {
         (Content::Pods(l), Content::Pods(r)) => {
             let sub_job = |policy: usize| sub_job(world, job, policy);
