@@ -84,6 +84,10 @@ impl Turn<'_> {
             }
         }
         let Some((world, rest, placed)) = waiting else {
+            if let Content::Pods(policy) = part.content {
+                let sub_job = sub_job(&cycle.world, self.job, policy);
+                sheet.tasks.remove(&sub_job);
+            }
             return 0;
         };
         (cycle.world, *sheet) = (world, rest);
@@ -107,7 +111,9 @@ impl Turn<'_> {
                     by_need.then_with(|| order(cycle, self.job, l, r))
                 });
                 let mut parts = parts.into_iter();
-                let mut placed = parts.by_ref().map(|part| self.place(cycle, part, sheet, domain));
+                let mut placed = parts
+                    .by_ref()
+                    .map(|part| self.place(cycle, part, sheet, domain));
                 placed.find(|placed| *placed > 0).unwrap_or(0)
             }
             Content::Parts(parts) => self.make_hold(cycle, (part, parts), sheet, domain),
@@ -123,7 +129,9 @@ impl Turn<'_> {
     ) -> u32 {
         let sub_job = sub_job(&cycle.world, self.job, policy);
         let mut tasks = sheet.tasks.remove(&sub_job).unwrap_or_default();
-        cycle.failed.retain(|key| key.0 != self.job || key.1 != sub_job);
+        cycle
+            .failed
+            .retain(|key| key.0 != self.job || key.1 != sub_job);
         let placed = allocate_tasks(cycle, self.job, &sub_job, &mut tasks, Some(domain));
         let placed = placed.unwrap_or(0);
         if placed > 0 && !tasks.is_empty() {

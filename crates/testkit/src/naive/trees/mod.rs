@@ -130,10 +130,10 @@ pub fn root_holds(world: &World, job: &str, counts: &dyn Fn(Status) -> bool) -> 
     tree.is_some_and(|root| holds(world, job, root, &counts))
 }
 
-/// The root holds and, for each pod placed in this cycle, all parts around that pod.
+/// The root holds and, for each pod that would be bound now, all parts around that pod.
 pub fn gang_holds(world: &World, job: &str, root: &Part, counts: &dyn Fn(Status) -> bool) -> bool {
     let tasks = world.tasks_of(job).into_iter();
-    let placed = tasks.filter(|task| matches!(task.status, Status::Allocated | Status::Pipelined));
+    let placed = tasks.filter(|task| task.status == Status::Allocated);
     let policies: BTreeSet<usize> = placed.filter_map(|task| task.sub_job.policy).collect();
     let counts = |task: &Task| counts(world.gang_status(task));
     let mut around = policies.iter().flat_map(|policy| root.around(*policy));
@@ -146,12 +146,13 @@ fn may_hold(world: &World, job: &str, part: &Part) -> bool {
     holds(world, job, part, &may_count)
 }
 
-/// How many pods a part lacks at least, whether or not they are there; none where it has too few parts.
+/// How many pods a part lacks at least, whether or not they are there; none where it has no pods, or too few such parts.
 fn lacks(world: &World, job: &str, part: &Part) -> Option<usize> {
     let Content::Parts(parts) = &part.content else {
-        let tasks = tasks(world, job, part).into_iter();
-        let there = tasks.filter(|task| gates::counts(world.gang_status(task), true));
-        return Some(part.needs.saturating_sub(there.count()));
+        let tasks = tasks(world, job, part);
+        let counts = |task: &&&Task| gates::counts(world.gang_status(task), true);
+        let there = tasks.iter().filter(counts).count();
+        return (!tasks.is_empty()).then(|| part.needs.saturating_sub(there));
     };
     let lacking = parts.iter().filter_map(|part| lacks(world, job, part));
     let mut lacking: Vec<usize> = lacking.collect();
