@@ -84,7 +84,7 @@ impl Part {
         Some(all.iter().sum())
     }
 
-    /// The same where parts that are still to be made have one pod each.
+    /// The least number of pods with which it would hold if each part that is still to be made had one pod.
     pub fn least_pods_with_more_parts(&self) -> usize {
         let Content::Parts(parts) = &self.content else {
             return self.needs;

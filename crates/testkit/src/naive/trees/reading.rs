@@ -16,7 +16,7 @@ const MAX_ABOVE: usize = 3;
 pub struct Unit {
     /// The PodGroup, or the root of the tree with a policy for each PodGroup.
     pub group: GroupObject,
-    /// The tree.
+    /// What of its PodGroups has to be placed at once, if it is a tree of them.
     pub tree: Option<Part>,
     /// It waits, whatever the nodes are like: something above it is wrong.
     pub waits: bool,
