@@ -3,6 +3,7 @@
 mod claims;
 mod npus;
 mod storage;
+mod trees;
 
 use std::collections::BTreeMap;
 
@@ -203,6 +204,14 @@ impl Changing {
         Self::of(rng, theme, all)
     }
 
+    /// A small one, like [`super::trees_cluster`].
+    #[must_use]
+    pub fn trees(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 96);
+        let theme = Theme::of_trees(&mut rng);
+        Self::new(rng, theme)
+    }
+
     /// A wide one, like [`super::wide_cluster`].
     #[must_use]
     pub fn wide(seed: u64) -> Self {
@@ -350,6 +359,9 @@ impl Changing {
         if self.theme.claims && self.rng.one_in(2) {
             return self.change_claims();
         }
+        if self.theme.trees && self.rng.one_in(3) {
+            return self.change_trees();
+        }
         match self.rng.below(if self.theme.volumes { 26 } else { 22 }) {
             0..=6 => self.change_pod(),
             7 | 8 => self.new_gang(),
@@ -381,6 +393,9 @@ impl Changing {
         }
         if self.theme.claims && self.rng.one_in(2) {
             return self.change_claims();
+        }
+        if self.theme.trees && self.rng.one_in(3) {
+            return self.change_trees();
         }
         match self.rng.below(12) {
             0..=3 => self.change_pod(),
@@ -539,6 +554,7 @@ impl Changing {
         pods::members(&mut self.rng, &self.theme, &nodes, &mut group, &mut all);
         let mut new = all.split_off(known);
         pods::name_uids(&mut self.rng, &mut new);
+        self.plant(&mut group, &mut new);
         if self.rng.one_in(3) {
             // They are told later which group they belong to.
             let waiting = new.iter_mut().filter(|pod| pod.node.is_none());
@@ -565,6 +581,9 @@ impl Changing {
         else {
             return Vec::new();
         };
+        if group.native.composite.is_some() {
+            return Vec::new();
+        }
         let alone = |pod: &PodObject| pod.ours && pod.group.is_none();
         let mut pods = self.pods();
         pods.retain(|pod| alone(pod) && pod.namespace == group.namespace);
@@ -682,6 +701,7 @@ impl Changing {
         }
         match self.rng.below(8) {
             0 => group.queue = other.queue,
+            1 if group.native.composite.is_some() => return Vec::new(),
             1 => group.min_member = other.min_member.max(i32::from(group.is_native)),
             2 => group.priority_class = other.priority_class,
             3..6 if group.is_native => return Vec::new(),

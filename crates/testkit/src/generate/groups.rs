@@ -134,6 +134,7 @@ fn node_groups(rng: &mut Rng, queue: &mut QueueObject) {
 pub fn groups(rng: &mut Rng, theme: &Theme, queues: &[String]) -> Vec<GroupObject> {
     let number = match theme.is_wide() {
         true => rng.between(8, 16),
+        false if theme.trees => rng.between(3, 10),
         false => rng.between(if theme.tight { 4 } else { 1 }, 8),
     };
     (0..number)

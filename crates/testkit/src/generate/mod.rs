@@ -39,6 +39,7 @@ mod sgpus;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod vendors;
 mod victims;
 
@@ -56,6 +57,7 @@ pub use fragmentation::fragmentation_conf_text;
 pub use numa::{numa_cluster, numa_conf_text};
 pub use parts::partitioned_cluster;
 use rng::Rng;
+pub use trees::{trees_cluster, trees_conf_text};
 pub use victims::{
     CardShares, cluster_of_cards, evicting_conf_text, full_cluster, full_network_cluster,
     full_protected_cluster, full_timed_cluster, full_tree_cluster, full_varied_cluster,
@@ -167,6 +169,8 @@ fn objects(rng: &mut Rng, theme: &Theme) -> Vec<Delta> {
     ));
     let mut of_natives = Rng::new(rng.clone().next(), 91);
     native::furnish(&mut of_natives, &mut groups, &mut pods);
+    let mut of_trees = Rng::new(rng.clone().next(), 95);
+    trees::furnish(&mut of_trees, theme, &names, &mut groups, &mut pods);
     all.extend(
         nodes
             .into_iter()
@@ -238,6 +242,8 @@ struct Theme {
     mindcluster: bool,
     /// HyperNodes, and jobs that ask for a place among them.
     network: bool,
+    /// CompositePodGroups above most groups.
+    trees: bool,
     /// Nodes tell of their CPUs.
     numa: bool,
     /// Nodes have devices, which pods claim.
@@ -282,6 +288,7 @@ impl Theme {
             numa: false,
             claims: false,
             network: Rng::new(rng.clone().next(), 40).one_in(16),
+            trees: false,
             uniform: rng.one_in(4),
             tight: rng.one_in(2),
             kinds: Vec::new(),
@@ -350,6 +357,26 @@ impl Theme {
             sub_groups: rng.one_in(2),
             uniform: rng.one_in(2),
             tight: rng.one_in(6),
+            ..theme
+        }
+    }
+
+    /// Few things besides trees of groups decide.
+    fn of_trees(rng: &mut Rng) -> Self {
+        let theme = Self::new(rng);
+        Self {
+            trees: true,
+            network: false,
+            volumes: false,
+            devices: false,
+            sub_groups: false,
+            taints: rng.one_in(12),
+            node_affinity: rng.one_in(12),
+            pod_affinity: rng.one_in(12),
+            spread: rng.one_in(12),
+            ports: rng.one_in(12),
+            odd: rng.one_in(12),
+            uniform: rng.one_in(2),
             ..theme
         }
     }

@@ -10,14 +10,14 @@ use pumice_model::object::{Gates, GroupPhase};
 use super::cycle::Cycle;
 use super::network::{self, DomainNodes};
 use super::place::{Reach, commit, place_in};
-use super::state::{Status, SubJob, World, foreign_gate};
-use super::{admission, extender, gates, newcomers, order, queue_share};
+use super::state::{Job, Status, SubJob, World, foreign_gate};
+use super::{admission, extender, gates, newcomers, order, queue_share, trees};
 
 /// What is left to try of a job: UIDs of its tasks by sub-job, and which sub-jobs come first
 /// because the job needs them.
 #[derive(Clone, Default)]
-struct Worksheet {
-    tasks: BTreeMap<SubJob, Vec<String>>,
+pub(super) struct Worksheet {
+    pub tasks: BTreeMap<SubJob, Vec<String>>,
     required: BTreeSet<SubJob>,
 }
 
@@ -45,8 +45,10 @@ pub fn run(cycle: &mut Cycle) {
         };
         queues.entry(queue.clone()).or_default().remove(&job);
         let sheet = sheets.entry(job.clone()).or_default();
-        let group = &cycle.world.jobs[&job].group;
-        let placed = if group.wants_topology() {
+        let Job { group, tree, .. } = &cycle.world.jobs[&job];
+        let placed = if let Some(tree) = tree.clone() {
+            trees::allocate(cycle, &job, &tree, sheet)
+        } else if group.wants_topology() {
             allocate_in_network(cycle, &job, sheet)
         } else if group.sub_groups.is_empty() {
             allocate_plain_job(cycle, &job, sheet, None).is_some()
@@ -335,7 +337,7 @@ fn allocate_sub_job(
 
 /// Places tasks of one sub-job on nodes of the domain until it is ready (spec/01 §6.2.4). Gives the number placed when
 /// they are to be kept; else the world is as it was. The tasks tried leave the list.
-fn allocate_tasks(
+pub(super) fn allocate_tasks(
     cycle: &mut Cycle,
     job: &str,
     sub_job: &SubJob,

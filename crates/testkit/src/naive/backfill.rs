@@ -7,6 +7,7 @@ use pumice_model::object::{Gates, GroupPhase};
 use super::cycle::Cycle;
 use super::place::{Reach, commit, fits_later, place_in};
 use super::state::Status;
+use super::trees::Part;
 use super::{extender, gates, network, order, queue_share};
 
 /// The action.
@@ -26,7 +27,10 @@ pub fn run(cycle: &mut Cycle) {
         let mut jobs = left.remove(&queue).unwrap_or_default();
         while let Some(job) = order::first(jobs.iter(), |l, r| order::jobs(cycle, l, r)).cloned() {
             jobs.retain(|other| *other != job);
-            fill(cycle, &job);
+            match cycle.world.jobs[&job].tree.clone() {
+                Some(tree) => fill_tree(cycle, &job, &tree),
+                None => fill(cycle, &job),
+            }
         }
     }
 }
@@ -44,20 +48,56 @@ fn fill(cycle: &mut Cycle, job: &str) {
     let before = cycle.world.clone();
     let mut uids = candidates(cycle, job);
     while let Some(uid) = order::take_first_task(cycle, &mut uids) {
-        let without = cycle.world.clone();
-        let queue = &without.jobs[job].queue;
-        if !queue_share::within_limits(cycle, queue, &uid) || !fill_one(cycle, job, &uid) {
-            continue;
-        }
-        if !queue_share::within_limits(cycle, queue, &uid) {
-            cycle.world = without;
-        } else if gates::job_ready(cycle, job) {
+        if try_one(cycle, job, &uid) && gates::job_ready(cycle, job) {
             commit(cycle, job);
         }
     }
     if !gates::job_ready(cycle, job) {
         cycle.world = before;
     }
+}
+
+/// Fills the PodGroups of a tree, without those of parts that do not hold then.
+fn fill_tree(cycle: &mut Cycle, job: &str, root: &Part) {
+    let before = cycle.world.clone();
+    let mut policies = root.policies();
+    loop {
+        let mut uids = candidates(cycle, job);
+        uids.retain(|uid| {
+            let policy = cycle.world.tasks[uid].sub_job.policy;
+            policy.is_some_and(|policy| policies.contains(&policy))
+        });
+        while let Some(uid) = order::take_first_task(cycle, &mut uids) {
+            try_one(cycle, job, &uid);
+        }
+        if gates::job_ready(cycle, job) {
+            return commit(cycle, job);
+        }
+        let known = policies.len();
+        let is_whole = |policy: &usize| {
+            let mut around = root.around(*policy).into_iter();
+            around.all(|part| gates::part_holds(&cycle.world, job, part, false))
+        };
+        policies.retain(is_whole);
+        cycle.world = before.clone();
+        if policies.len() == known {
+            return;
+        }
+    }
+}
+
+/// Places a pod, if its queue and some node take it; says whether it did.
+fn try_one(cycle: &mut Cycle, job: &str, uid: &str) -> bool {
+    let without = cycle.world.clone();
+    let queue = &without.jobs[job].queue;
+    if !queue_share::within_limits(cycle, queue, uid) || !fill_one(cycle, job, uid) {
+        return false;
+    }
+    let fits = queue_share::within_limits(cycle, queue, uid);
+    if !fits {
+        cycle.world = without;
+    }
+    fits
 }
 
 /// Places a pod on the best node of the first of its candidates that has one.

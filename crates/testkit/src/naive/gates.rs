@@ -7,13 +7,15 @@ use pumice_conf::PluginConf;
 
 use super::cycle::Cycle;
 use super::state::{Job, Status, SubJob, Task, World};
+use super::trees::{self, Part};
 use super::{tdm, waiting_time};
 
 fn is_ready_status(status: Status) -> bool {
     status.is_allocated() || status == Status::Succeeded
 }
 
-fn counts(status: Status, with_pipelined: bool) -> bool {
+/// It has a place, or waits for one where that is asked.
+pub fn counts(status: Status, with_pipelined: bool) -> bool {
     is_ready_status(status) || (with_pipelined && status == Status::Pipelined)
 }
 
@@ -50,8 +52,16 @@ fn sub_job_has_enough(world: &World, key: &str, sub_job: &SubJob, with_pipelined
     ready >= sub_job_min(&world.jobs[key], sub_job)
 }
 
-/// Enough members are ready, by number alone.
+/// The minimum is ready: of a tree at its root, of other jobs by number alone.
 pub fn is_ready(world: &World, key: &str) -> bool {
+    match world.jobs[key].tree.is_some() {
+        true => trees::root_holds(world, key, &is_ready_status),
+        false => is_ready_by_number(world, key),
+    }
+}
+
+/// Enough members are ready, by number alone.
+pub fn is_ready_by_number(world: &World, key: &str) -> bool {
     let ready = count(&world.tasks_of(key), |task| {
         is_ready_status(world.gang_status(task))
     });
@@ -112,6 +122,9 @@ fn policies_hold(world: &World, key: &str, good: impl Fn(&SubJob) -> bool) -> bo
 
 /// The job has its minimum, by number, by role and by sub-group.
 pub fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
+    if let Some(tree) = &world.jobs[key].tree {
+        return trees::gang_holds(world, key, tree, &|status| counts(status, with_pipelined));
+    }
     let number = count(&world.tasks_of(key), |task| {
         counts(world.gang_status(task), with_pipelined)
     });
@@ -122,13 +135,22 @@ pub fn gang_holds(world: &World, key: &str, with_pipelined: bool) -> bool {
         && number >= i64::from(world.jobs[key].group.min_member)
 }
 
-/// It has a place, or waits for one.
-fn is_valid(status: Status) -> bool {
+/// A part of a tree has as many pods, or parts, with a place as it needs.
+pub fn part_holds(world: &World, key: &str, part: &Part, with_pipelined: bool) -> bool {
+    let counts = |task: &Task| counts(world.gang_status(task), with_pipelined);
+    trees::holds(world, key, part, &counts)
+}
+
+/// It has a place, waits for one, or may have one.
+pub fn is_valid(status: Status) -> bool {
     counts(status, true) || status == Status::Pending
 }
 
 /// A role, or a sub-group, has fewer pods than it needs.
 pub fn lacks_members_of_parts(world: &World, key: &str) -> bool {
+    if world.jobs[key].tree.is_some() {
+        return !trees::root_holds(world, key, &is_valid);
+    }
     let complete = |sub_job: &SubJob| {
         let tasks = sub_job_tasks(world, key, sub_job);
         let has = count(&tasks, |task| is_valid(world.gang_status(task)));
@@ -153,7 +175,8 @@ pub fn invalid_reason(cycle: &Cycle, key: &str) -> Option<&'static str> {
     }
 }
 
-fn all_of(cycle: &Cycle, asked: impl Fn(&PluginConf) -> bool, gang: impl Fn() -> bool) -> bool {
+/// All plugins that are asked agree, of which only `gang` has a word.
+pub fn all_of(cycle: &Cycle, asked: impl Fn(&PluginConf) -> bool, gang: impl Fn() -> bool) -> bool {
     let mut plugins = cycle.plugins();
     plugins.all(|plugin| !asked(plugin) || plugin.name != "gang" || gang())
 }

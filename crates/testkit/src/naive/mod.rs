@@ -42,6 +42,7 @@ mod task_topology;
 mod tdm;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod usage;
 mod victims;
 pub mod volumes;

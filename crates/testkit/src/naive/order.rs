@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use pumice_model::object::GroupPhase;
 
 use super::cycle::Cycle;
-use super::gates::{is_ready, is_sub_job_ready, sub_job_tasks};
-use super::state::{Status, SubJob, Task};
-use super::{capacity, hdrf, queue_share, task_topology, tdm, waiting_time};
+use super::gates::{is_ready_by_number, is_sub_job_ready, sub_job_tasks};
+use super::state::{Job, Status, SubJob, Task};
+use super::{capacity, hdrf, queue_share, task_topology, tdm, trees, waiting_time};
 
 /// The smallest item under a comparison; the first one among equals.
 pub fn first<T>(
@@ -52,10 +52,13 @@ fn is_partial(cycle: &Cycle, key: &str) -> bool {
     let bound = tasks
         .filter(|task| placed.contains(&cycle.world.gang_status(task)))
         .count() as i64;
-    let group = &cycle.world.jobs[key].group;
+    let Job { group, tree, .. } = &cycle.world.jobs[key];
+    // As many pods as the least that a tree could do with may be of the wrong groups.
+    let counts = |status| status == Status::Succeeded || placed.contains(&status);
+    let is_of_wrong_groups = tree.is_some() && !trees::root_holds(&cycle.world, key, &counts);
     gangs
         && bound > 0
-        && bound < i64::from(group.min_member)
+        && (bound < i64::from(group.min_member) || is_of_wrong_groups)
         && group.status.phase != GroupPhase::Running
 }
 
@@ -70,7 +73,10 @@ fn complete_jobs(cycle: &Cycle, l: &str, r: &str) -> Ordering {
     for plugin in cycle.plugins().filter(|plugin| plugin.enabled.job_order) {
         let order = match plugin.name.as_str() {
             "priority" => right.priority.cmp(&left.priority),
-            "gang" => is_ready(&cycle.world, l).cmp(&is_ready(&cycle.world, r)),
+            "gang" => {
+                let is_ready = |key| is_ready_by_number(&cycle.world, key);
+                is_ready(l).cmp(&is_ready(r))
+            }
             "drf" => by_float(hdrf::job_share(cycle, l), hdrf::job_share(cycle, r)),
             "tdm" => tdm::compare_jobs(cycle, l, r),
             "sla" => waiting_time::compare_jobs(cycle, plugin, l, r),

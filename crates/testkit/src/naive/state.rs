@@ -18,6 +18,7 @@ use super::moments::START_S;
 use super::network::DomainTree;
 use super::numa::Cpus;
 use super::reading::{group_of_bare_pod, status_of, sub_job_of};
+use super::trees::{self, Member, Part};
 use super::volumes::{self, Storage};
 
 /// Resource name to amount in stored units; an absent name is 0.
@@ -186,6 +187,10 @@ pub struct Job {
     pub admitted: Option<Res>,
     /// Whether it was on nodes as a whole, as far as anybody can know; none before it was looked at.
     pub was_whole: Option<bool>,
+    /// What of its PodGroups has to be placed at once, if it is a tree of them.
+    pub tree: Option<Arc<Part>>,
+    /// It waits whatever the nodes are like: something above its PodGroup is wrong.
+    pub waits: bool,
 }
 
 /// Everything.
@@ -249,6 +254,8 @@ pub struct World {
     pub came: usize,
     /// What tasks ask of cards, and how often, as it was last weighed.
     pub mix: Option<Arc<WeighedMix>>,
+    /// PodGroups that are parts of trees, by `namespace/name`.
+    pub members: BTreeMap<String, Member>,
     /// UIDs of the tasks that have a node, by node.
     by_node: BTreeMap<String, BTreeSet<String>>,
 }
@@ -336,10 +343,16 @@ impl World {
         }
         world.total = total;
         world.network = Arc::new(DomainTree::of(&world.hyper_nodes, &world.nodes));
-        for object in objects {
-            if let Delta::GroupApply(group) = object {
-                world.add_job(GroupObject::clone(group), default_queue);
-            }
+        let groups = objects.iter().filter_map(|object| match object {
+            Delta::GroupApply(group) => Some(GroupObject::clone(group)),
+            _ => None,
+        });
+        let (units, members) = trees::units(&groups.collect::<Vec<_>>());
+        world.members = members;
+        for unit in units {
+            let key = world.add_job(unit.group, default_queue);
+            let job = world.jobs.get_mut(&key).expect("a job that was added");
+            (job.tree, job.waits) = (unit.tree.map(Arc::new), unit.waits);
         }
         for object in objects {
             if let Delta::PodApply(pod) = object {
@@ -398,7 +411,7 @@ impl World {
         }
     }
 
-    fn add_job(&mut self, group: GroupObject, default_queue: &str) {
+    fn add_job(&mut self, group: GroupObject, default_queue: &str) -> String {
         let queue = if group.queue.is_empty() {
             default_queue.to_owned()
         } else {
@@ -410,7 +423,7 @@ impl World {
         let key = format!("{}/{}", group.namespace, group.name);
         let stamped = false;
         self.jobs.insert(
-            key,
+            key.clone(),
             Job {
                 group,
                 queue,
@@ -419,8 +432,11 @@ impl World {
                 lacking_since_s: None,
                 admitted: None,
                 was_whole: None,
+                tree: None,
+                waits: false,
             },
         );
+        key
     }
 
     /// The class with that name, else the global default.
@@ -441,14 +457,17 @@ impl World {
             None if self.makes_groups && pod.controlled && status == Status::Pending => None,
             None if pod.ours => {
                 let group = group_of_bare_pod(pod, self.on);
-                let key = format!("{}/{}", group.namespace, group.name);
-                self.add_job(group, default_queue);
-                Some(key)
+                Some(self.add_job(group, default_queue))
             }
             None => None,
         };
-        let job = job.filter(|key| self.jobs.contains_key(key));
+        let member = job.as_ref().and_then(|key| self.members.get(key)).cloned();
+        let job = match &member {
+            Some((tree, _)) => Some(tree.clone()),
+            None => job.filter(|key| self.jobs.contains_key(key)),
+        };
         let sub_job = match &job {
+            _ if member.is_some() => member.unwrap_or_default().1,
             Some(key) => sub_job_of(key, &self.jobs[key].group, pod),
             None => SubJob::default(),
         };

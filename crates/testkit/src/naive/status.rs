@@ -4,8 +4,8 @@ use pumice_model::object::{GroupCondition, GroupPhase};
 
 use super::cycle::Cycle;
 use super::reading::phase_of_bare_pod;
-use super::state::{Status, World, set_condition};
-use super::{admission, gates};
+use super::state::{Status, Task, World, set_condition};
+use super::{admission, gates, trees};
 
 /// Conditions, then phases, of every job, those included whose queue does not exist.
 pub fn close(cycle: &mut Cycle) {
@@ -50,7 +50,9 @@ fn was_whole(cycle: &Cycle, key: &str) -> Option<bool> {
     let job = &cycle.world.jobs[key];
     let min = i64::from(job.group.min_member);
     let mut plugins = cycle.plugins();
-    if min <= 1 || !plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready) {
+    // Of a tree the least pods may be of the wrong groups.
+    let is_gang = min > 1 || job.tree.is_some();
+    if !is_gang || !plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready) {
         return None;
     }
     let tasks = cycle.world.tasks_of(key);
@@ -66,7 +68,20 @@ fn was_whole(cycle: &Cycle, key: &str) -> Option<bool> {
     if there.is_empty() {
         return Some(false);
     }
-    if (there.len() + ended.len()) as i64 >= min {
+    let counts = |task: &Task| {
+        let all = [
+            Status::Bound,
+            Status::Running,
+            Status::Succeeded,
+            Status::Failed,
+        ];
+        all.contains(&cycle.world.gang_status(task))
+    };
+    let is_whole = match &job.tree {
+        Some(root) => trees::holds(&cycle.world, key, root, &counts),
+        None => (there.len() + ended.len()) as i64 >= min,
+    };
+    if is_whole {
         return Some(true);
     }
     let status = &job.group.status;
@@ -107,12 +122,30 @@ fn scheduled(world: &World, key: &str) -> i64 {
     placed + releasing_on_nodes(world, key)
 }
 
+/// So many tasks have a node as the job needs.
+fn is_scheduled(world: &World, key: &str) -> bool {
+    let job = &world.jobs[key];
+    let Some(root) = &job.tree else {
+        return scheduled(world, key) >= i64::from(job.group.min_member);
+    };
+    let placed = [
+        Status::Running,
+        Status::Bound,
+        Status::Failed,
+        Status::Succeeded,
+    ];
+    trees::holds(world, key, root, &|task| {
+        let is_leaving = task.status == Status::Releasing && task.node.is_some();
+        is_leaving || placed.contains(&world.gang_status(task))
+    })
+}
+
 /// The job is short only because members are being deleted, and nothing waits for a node.
 fn is_only_releasing(world: &World, key: &str) -> bool {
     releasing_on_nodes(world, key) > 0
         && count(world, key, Status::Pending) == 0
         && count(world, key, Status::Pipelined) == 0
-        && scheduled(world, key) >= i64::from(world.jobs[key].group.min_member)
+        && is_scheduled(world, key)
 }
 
 /// What a condition says against a job that is not ready.
@@ -139,7 +172,7 @@ fn write_conditions(cycle: &mut Cycle, key: &str) {
     let complaint = if ready { None } else { complaint(cycle, key) };
     // A group of Kubernetes itself says for ever that it was placed: not before its pods are known to have their nodes.
     let group = &cycle.world.jobs[key].group;
-    let is_early = group.is_native && scheduled(&cycle.world, key) < i64::from(group.min_member);
+    let is_early = group.is_native && !is_scheduled(&cycle.world, key);
     let judged = complaint.is_some() || cycle.plugin("gang").is_some() && !is_early;
     let Some(job) = cycle.world.jobs.get_mut(key) else {
         return;
@@ -173,10 +206,9 @@ fn phase(world: &World, key: &str) -> GroupPhase {
     }
     let scheduled = scheduled(world, key);
     let completed = count(world, key, Status::Failed) + count(world, key, Status::Succeeded);
-    let min = i64::from(job.group.min_member);
     if count(world, key, Status::Running) > 0 && job.stamped {
         GroupPhase::Unknown
-    } else if scheduled >= min && scheduled > 0 {
+    } else if is_scheduled(world, key) && scheduled > 0 {
         if scheduled == completed {
             GroupPhase::Completed
         } else {

@@ -13,7 +13,8 @@ use pumice_testkit::generate::{
     full_timed_cluster, full_tree_cluster, full_varied_cluster, full_vendor_cluster,
     gangs_in_domains_conf_text, moments, network_cluster, network_conf_text, npu_cluster,
     npu_conf_text, numa_cluster, numa_conf_text, partitioned_cluster, protecting_conf_text,
-    timed_conf_text, tree_conf_text, vendor_cluster, vendor_conf_text, wide_cluster,
+    timed_conf_text, tree_conf_text, trees_cluster, trees_conf_text, vendor_cluster,
+    vendor_conf_text, wide_cluster,
 };
 use pumice_testkit::naive::{self, Moment, Outcome, claims};
 
@@ -46,6 +47,12 @@ const NETWORK_FOUND: &[u64] = &[5137, 6407];
 
 /// Clusters in which the parts of a job share racks.
 const PARTS_CASES: u64 = 1000;
+
+/// Clusters in which groups are parts of trees.
+const TREES_CASES: u64 = 340;
+
+/// The first seed of these.
+const TREES_FROM: u64 = 233;
 
 /// Clusters in which an extender has a word.
 const EXTENDER_CASES: u64 = 1000;
@@ -477,6 +484,41 @@ fn parts_of_a_job_share_racks_as_by_the_naive_loop() {
     // The cases are not trivial.
     assert!(binds > 3 * cases, "{binds} binds");
     assert!(pipelined > cases / 30, "{pipelined} pipelined");
+}
+
+#[test]
+fn trees_of_groups_are_placed_as_by_the_naive_loop() {
+    let (mut binds, mut decided, mut in_part) = (0, 0, 0);
+    let seeds = run::seeds(TREES_FROM, TREES_FROM + TREES_CASES);
+    let cases = seeds.end - seeds.start;
+    for seed in seeds {
+        let cycles = 1 + 2 * u32::from(seed % 3 == 0);
+        let (text, objects) = (trees_conf_text(seed), trees_cluster(seed));
+        let outcome = check_under(&text, seed, &objects, cycles);
+        if seed % 4 == 0 {
+            let (config, objects) = (run::config(&text), without_parents(&objects));
+            let other = fast(&config, &objects, &mut naive::seconds(cycles));
+            decided += u64::from(other.binds != outcome.binds);
+        }
+        binds += outcome.binds.len() as u64;
+        let mut conditions = outcome.conditions.values().flatten();
+        in_part += u64::from(conditions.any(|(kind, _, _)| kind == "BoundInPart"));
+    }
+    // The cases are not trivial.
+    assert!(binds > 3 * cases, "{binds} binds");
+    assert!(decided > cases / 10, "decided {decided} times");
+    assert!(in_part > cases / 20, "{in_part} in part");
+}
+
+/// The objects with PodGroups that are part of nothing.
+fn without_parents(objects: &[Delta]) -> Vec<Delta> {
+    let mut objects = objects.to_vec();
+    for object in &mut objects {
+        if let Delta::GroupApply(group) = object {
+            group.native.parent.clear();
+        }
+    }
+    objects
 }
 
 #[test]

@@ -22,7 +22,7 @@ use pumice_model::{
 };
 use pumice_testkit::generate::{
     Changing, claims_conf_text, conf_text, extender_answers, extender_conf_text, network_conf_text,
-    npu_conf_text, numa_conf_text, tree_conf_text,
+    npu_conf_text, numa_conf_text, tree_conf_text, trees_conf_text,
 };
 use pumice_testkit::naive::claims::freed;
 
@@ -32,6 +32,9 @@ use snapshots::TakenAnswers;
 /// Small clusters, and steps of each.
 const CASES: u64 = 400;
 const STEPS: u32 = 12;
+
+/// The first seed of clusters in which groups are parts of trees.
+const TREES_FROM: u64 = 102;
 
 /// Wide clusters, and steps of each.
 const WIDE_CASES: u64 = 12;
@@ -106,6 +109,9 @@ struct Seen {
     returns: Vec<ClaimReturn>,
     pipelined: BTreeMap<String, String>,
     groups: BTreeMap<String, GroupStatus>,
+    /// PodGroups that name a parent and are jobs of their own. While they were part of a tree others told them that
+    /// they were placed, who are not here.
+    parts: BTreeSet<String>,
     why: BTreeMap<String, (String, String)>,
     nodes: BTreeMap<String, Books>,
     ledgers: BTreeMap<String, Vec<String>>,
@@ -305,8 +311,15 @@ fn cycle(engine: &mut Engine, now_s: i64) -> Seen {
     let after = statuses(state);
     for ix in decisions.groups {
         let key = state.population().job_key(ix);
-        let (old, new) = (&before[&key], &after[&key]);
-        let tells_history = old != new && without_history(old) == without_history(new);
+        let group = state.job(ix).group();
+        if group.is_some_and(|group| !group.native.parent.is_empty()) {
+            seen.parts.insert(key.clone());
+        }
+        let new = &after[&key];
+        // A tree of PodGroups is a job from this cycle on where it was not one before.
+        let tells_history = before
+            .get(&key)
+            .is_some_and(|old| old != new && without_history(old) == without_history(new));
         if !tells_history {
             seen.groups.insert(key, new.clone());
         }
@@ -367,7 +380,8 @@ fn check(live: &Seen, fresh: &Seen, may: May, context: &str) {
     if !may.be_late && !may.be_old {
         if !may.know_devices_late {
             let [groups, expected] = [live, fresh].map(|seen| {
-                let groups = seen.groups.iter();
+                let is_part = |key| live.parts.contains(key) || fresh.parts.contains(key);
+                let groups = seen.groups.iter().filter(|(key, _)| !is_part(*key));
                 let told = groups.map(|(key, status)| (key.clone(), without_history(status)));
                 told.collect::<BTreeMap<_, _>>()
             });
@@ -836,6 +850,18 @@ fn so_does_one_whose_hyper_nodes_change() {
         };
         let conf = |_| network_conf_text(seed);
         follow_under(seed, Changing::network(seed), STEPS, sleep, conf)
+    });
+}
+
+#[test]
+fn so_does_one_whose_groups_are_parts_of_trees_that_change() {
+    follow_all(run::seeds(TREES_FROM, TREES_FROM + CASES / 4), |seed| {
+        let sleep = match seed % 2 {
+            0 => Sleep::Checked,
+            _ => Sleep::Sound,
+        };
+        let conf = |_| trees_conf_text(seed);
+        follow_under(seed, Changing::trees(seed), STEPS, sleep, conf)
     });
 }
 

@@ -13,7 +13,8 @@ pub use tree::{DomainNodes, DomainTree};
 use super::cycle::Cycle;
 use super::fragmentation;
 use super::gates;
-use super::state::{Status, SubJob, Task, World};
+use super::state::{Job, Status, SubJob, Task, World};
+use super::trees::{self, Part};
 
 /// What the job asks for itself, or for one of its sub-jobs.
 fn request<'a>(
@@ -36,7 +37,10 @@ pub fn asks(world: &World, job: &str, sub_job: &SubJob) -> bool {
 
 /// Some unit of the job asks for a tier that is nowhere, so all of it waits.
 pub fn asks_in_vain(world: &World, job: &str) -> bool {
-    let group = &world.jobs[job].group;
+    let Job { group, waits, .. } = &world.jobs[job];
+    if *waits {
+        return true;
+    }
     let of_policies = group.sub_groups.iter().map(|policy| &policy.topology);
     let mut requests = of_policies.chain([&group.topology]).flatten();
     requests.any(|request| match request {
@@ -117,6 +121,50 @@ fn candidates_within(
     })
 }
 
+/// Nodes of a domain with one value of the label that a part of a tree asks for, around all that is placed of it.
+pub fn candidates_of_part(
+    cycle: &Cycle,
+    job: &str,
+    part: &Part,
+    within: &DomainNodes,
+) -> Vec<DomainNodes> {
+    let Some(TopologyRequest::Hard(HighestTier::Label(key))) = &part.topology else {
+        return vec![within.clone()];
+    };
+    let world = &cycle.world;
+    let tasks = trees::tasks(world, job, part);
+    let placed: BTreeSet<String> = tasks
+        .iter()
+        .filter_map(|task| place(world, task).cloned())
+        .collect();
+    let mut domains = of_label(world, key);
+    for domain in &mut domains {
+        domain.nodes.retain(|node| within.nodes.contains(node));
+    }
+    domains.retain(|domain| !domain.nodes.is_empty() && domain.has_all(&placed));
+    // They are in the order of their names.
+    let score = |domain: &DomainNodes| scores::score_of(cycle, &tasks, domain);
+    domains.sort_by(|l, r| score(r).total_cmp(&score(l)));
+    domains
+}
+
+/// Candidates of a member of a tree, within each of the parts around it.
+fn of_member_of_tree(
+    cycle: &Cycle,
+    job: &str,
+    around: &[&Part],
+    within: &DomainNodes,
+) -> Vec<DomainNodes> {
+    let Some((part, rest)) = around.split_first() else {
+        return vec![within.clone()];
+    };
+    let domains = candidates_of_part(cycle, job, part, within);
+    let within = domains.iter();
+    within
+        .flat_map(|domain| of_member_of_tree(cycle, job, rest, domain))
+        .collect()
+}
+
 /// Candidates of a member of the job: those of its sub-job, or the domain itself where the job has none.
 pub fn of_member(
     cycle: &Cycle,
@@ -124,6 +172,9 @@ pub fn of_member(
     sub_job: &SubJob,
     within: &DomainNodes,
 ) -> Vec<Vec<DomainNodes>> {
+    if let (Some(root), Some(policy)) = (&cycle.world.jobs[job].tree, sub_job.policy) {
+        return vec![of_member_of_tree(cycle, job, &root.around(policy), within)];
+    }
     match cycle.world.jobs[job].group.sub_groups.is_empty() {
         true => vec![vec![within.clone()]],
         false => candidates_within(cycle, job, sub_job, within),

@@ -67,9 +67,14 @@ pub fn domain_score(
     sub_job: Option<&SubJob>,
     domain: &DomainNodes,
 ) -> f64 {
+    score_of(cycle, &tasks(&cycle.world, job, sub_job), domain)
+}
+
+/// Score of a domain for the pods of a unit.
+pub fn score_of(cycle: &Cycle, tasks: &[&Task], domain: &DomainNodes) -> f64 {
     let world = &cycle.world;
     let mut pending = Res::new();
-    for task in tasks(world, job, sub_job) {
+    for task in tasks {
         if task.status == Status::Pending {
             add(&mut pending, &task.request());
         }
