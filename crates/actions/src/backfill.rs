@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use pumice_framework::{Session, Unplaced, stays_within};
-use pumice_model::{JobIx, QueueIx};
+use pumice_model::{JobIx, QueueIx, State, TaskIx, gang_tree};
 
 use crate::asleep::{self, WokenSleepers};
-use crate::attempt::place_within_limits;
+use crate::attempt::{Attempt, place_within_limits};
 use crate::by_queue::ByQueue;
 use crate::domains;
 use crate::kernel::Kernel;
@@ -68,11 +68,57 @@ fn fill_all(session: &mut Session, kernel: &mut Kernel, round: Vec<JobIx>) {
     }
 }
 
+/// Places the best-effort tasks of a job. Of a tree, what does not hold with all that found a place is left out, so that
+/// the rest is not held up by it.
 fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) {
-    let tasks = session.state.job(job).tasks.clone();
-    let mut tasks = TaskQueue::new(session.state, session.plugins, &tasks, TaskKind::BestEffort);
+    let mut tasks: Vec<TaskIx> = session.state.job(job).tasks.to_vec();
     let start = session.checkpoint();
     reserve::find_outranked(session, job);
+    loop {
+        let before = session.notes.get(&job).cloned();
+        fill_with(session, kernel, queue, job, &tasks);
+        let known = tasks.len();
+        if session.steps_since(start) > 0 && !session.work.is_postponed(job) {
+            leave_out(session.state, job, &mut tasks);
+        }
+        session.undo_to(start);
+        if tasks.is_empty() || tasks.len() == known {
+            return;
+        }
+        domains::forget_tries(session, job, &before.unwrap_or_default());
+    }
+}
+
+/// Leaves out tasks of PodGroups that have not the pods they need, or are part of what has not the groups it needs.
+fn leave_out(state: &State, job: JobIx, tasks: &mut Vec<TaskIx>) {
+    let record = state.job(job);
+    let Some(tree) = gang_tree::of(record) else {
+        return;
+    };
+    let groups = gang_tree::groups_that_hold(state, record, gang_tree::is_there);
+    let nodes = tree.nodes_that_hold(&groups);
+    let holds = |policy: u16| {
+        let mut entered = vec![false; groups.len()];
+        entered[usize::from(policy)] = true;
+        let around = tree.nodes_around(&entered);
+        let mut around = around.iter().zip(&nodes);
+        groups[usize::from(policy)] && around.all(|(is_around, holds)| *holds || !is_around)
+    };
+    let subs = record.sub_jobs.iter();
+    let subs: Vec<bool> = subs.map(|sub| sub.policy.is_some_and(&holds)).collect();
+    tasks.retain(|task| subs[usize::from(state.task(*task).sub_job)]);
+}
+
+fn fill_with(
+    session: &mut Session,
+    kernel: &mut Kernel,
+    queue: QueueIx,
+    job: JobIx,
+    tasks: &[TaskIx],
+) {
+    let mut tasks = TaskQueue::new(session.state, session.plugins, tasks, TaskKind::BestEffort);
+    let start = session.checkpoint();
+    let anywhere = Attempt::anywhere(queue, job);
     while let Some(task) = tasks.pop() {
         if session.work.is_over(job) {
             session.work.give_more(job);
@@ -84,7 +130,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
             continue;
         }
         let found = match session.state.job(job).wants_topology() {
-            true => domains::best_for(session, kernel, job, task),
+            true => domains::best_for(session, kernel, &anywhere, task),
             false => {
                 let found = kernel.best(session.state, session.plugins, task);
                 found.map_err(|error| Unplaced::NoNode(Arc::new(error)))
@@ -116,5 +162,4 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
             session.commit_from(start);
         }
     }
-    session.undo_to(start);
 }

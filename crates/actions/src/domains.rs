@@ -14,7 +14,7 @@ mod tries;
 use std::sync::Arc;
 
 use pumice_framework::{Choice, JobNote, NoDomain, Session, Unplaced, may_take, stays_within};
-use pumice_model::{DomainIx, JobIx, JobUnit, ResVec, State, TaskIx, gang_tree};
+use pumice_model::{DomainIx, JobIx, JobUnit, NodeIx, ResVec, State, TaskIx, gang_tree};
 
 use crate::attempt::{Attempt, allocate_tasks, try_task};
 use crate::kernel::Kernel;
@@ -75,17 +75,16 @@ pub(crate) fn try_best_effort(
 ) {
     let job = attempt.job;
     let unit = JobUnit::sub_job(job, session.state.task(task).sub_job);
-    let candidates = in_order(session, unit, attempt.within);
+    let candidates = in_order(session, unit, attempt);
     if candidates.is_empty() {
         let nowhere = nowhere(session.state, unit);
         session.note(job).unplaced.push((task, nowhere));
     }
     let start = session.checkpoint();
     let before = session.notes.get(&job).cloned().unwrap_or_default();
-    for domain in candidates {
+    for place in candidates {
         forget_tries(session, job, &before);
-        let attempt = within(session.state, attempt, domain);
-        try_task(session, kernel, &attempt, task);
+        try_task(session, kernel, &place, task);
         if session.steps_since(start) > 0 {
             return;
         }
@@ -100,19 +99,26 @@ pub(crate) fn try_best_effort(
 pub(crate) fn best_for(
     session: &mut Session,
     kernel: &mut Kernel,
-    job: JobIx,
+    attempt: &Attempt,
     task: TaskIx,
 ) -> Result<Choice, Unplaced> {
-    let units = JobUnit::around(session.state.population(), job, session.state.task(task));
+    let units = JobUnit::around(
+        session.state.population(),
+        attempt.job,
+        session.state.task(task),
+    );
     let mut last = Err(nowhere(session.state, units[units.len() - 1]));
-    let mut outer = vec![None];
+    let mut places = vec![attempt.clone()];
     for unit in units {
-        let within = outer.into_iter();
-        let within = within.flat_map(|outer| in_order(session, unit, outer));
-        outer = within.map(Some).collect();
+        let outer = places.iter();
+        places = outer
+            .flat_map(|outer| in_order(session, unit, outer))
+            .collect();
     }
-    for domain in outer.into_iter().flatten() {
-        let nodes = session.state.ground().network().nodes(domain).clone();
+    for place in places {
+        let network = session.state.ground().network();
+        let all = || network.nodes(network.cluster()).clone();
+        let nodes = place.nodes.unwrap_or_else(all);
         match kernel.best_among(session.state, session.plugins, task, &nodes) {
             Ok(choice) if choice.idle => return Ok(choice),
             Ok(choice) => last = Ok(choice),
@@ -266,7 +272,7 @@ pub(crate) fn search<Left>(
     }
     let start = session.checkpoint();
     let before = session.notes.get(&unit.job).cloned().unwrap_or_default();
-    let mut tries = DomainTries::new(session, unit);
+    let mut tries = DomainTries::new(session, attempt, unit);
     for tier in tiers(session.state, unit, outer) {
         let mut later = None;
         let promising = tries.promising(session, kernel, &tier);
@@ -332,7 +338,7 @@ impl<'a> Places<'a> {
         };
         Self {
             attempt,
-            tries: asks.then(|| DomainTries::new(session, unit)),
+            tries: asks.then(|| DomainTries::new(session, attempt, unit)),
             tiers: tiers.into_iter(),
         }
     }
@@ -372,16 +378,37 @@ pub(crate) fn forget_tries(session: &mut Session, job: JobIx, before: &JobNote) 
 }
 
 fn within(state: &State, attempt: &Attempt, domain: DomainIx) -> Attempt {
-    let network = state.ground().network();
-    let is_cluster = domain == network.cluster();
+    let is_cluster = domain == state.ground().network().cluster();
     Attempt {
         within: Some(domain),
-        nodes: (!is_cluster).then(|| network.nodes(domain).clone()),
+        nodes: (!is_cluster).then(|| nodes_within(state, attempt, domain)),
         ..*attempt
     }
 }
 
-/// Domains for a unit, tier by tier and then by name; those of a sub-job lie within one of its job.
+/// Nodes of a candidate that are where its unit has to be. A domain of the tree lies within that; nodes with one value of
+/// a label may have many values of another one.
+fn nodes_within(state: &State, attempt: &Attempt, domain: DomainIx) -> Arc<[NodeIx]> {
+    let network = state.ground().network();
+    let own = network.nodes(domain);
+    let crosses = || {
+        let mut both = attempt.within.into_iter().chain([domain]);
+        both.any(|domain| network.is_of_label(domain))
+    };
+    match &attempt.nodes {
+        Some(outer) if crosses() => {
+            let is_there = |node: &NodeIx| outer.binary_search(node).is_ok();
+            match own.iter().all(is_there) {
+                true => own.clone(),
+                false => own.iter().copied().filter(is_there).collect(),
+            }
+        }
+        _ => own.clone(),
+    }
+}
+
+/// Domains for a unit, tier by tier and then by name; those of a sub-job lie within one of its job, or, where they are of
+/// a label, have nodes there.
 fn candidates(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<DomainIx> {
     let network = state.ground().network();
     let outer = outer.unwrap_or_else(|| network.cluster());
@@ -391,7 +418,7 @@ fn candidates(state: &State, unit: JobUnit, outer: Option<DomainIx>) -> Vec<Doma
     let mut placed = unit.placed_on(state.population());
     placed.dedup();
     let mut found = network.allowed(request, &placed).unwrap_or_default();
-    found.retain(|domain| network.is_within(*domain, outer));
+    found.retain(|domain| network.has_part_within(*domain, outer));
     found
 }
 
@@ -401,10 +428,12 @@ fn same_tier(state: &State) -> impl Fn(&DomainIx, &DomainIx) -> bool {
 }
 
 /// Candidates of a unit in the order in which they are tried.
-fn in_order(session: &Session, unit: JobUnit, outer: Option<DomainIx>) -> Vec<DomainIx> {
-    let mut found = candidates(session.state, unit, outer);
-    let asked = asked_by(session.state, unit);
-    let tiers = found.chunk_by_mut(same_tier(session.state));
+fn in_order(session: &Session, unit: JobUnit, outer: &Attempt) -> Vec<Attempt> {
+    let state = &*session.state;
+    let mut found = candidates(state, unit, outer.within);
+    let asked = asked_by(state, unit);
+    let tiers = found.chunk_by_mut(same_tier(state));
     tiers.for_each(|tier| best_first(session, &asked, tier));
-    found
+    let found = found.into_iter();
+    found.map(|domain| within(state, outer, domain)).collect()
 }

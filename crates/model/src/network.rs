@@ -232,6 +232,18 @@ impl NetworkTree {
         self.around(inner).binary_search(&outer).is_ok()
     }
 
+    /// Whether a domain is that of a label which a PodGroup names itself.
+    pub fn is_of_label(&self, domain: DomainIx) -> bool {
+        domain.at() >= self.domains.len()
+    }
+
+    /// Whether a domain is within another, or is that of a label and has nodes there.
+    pub fn has_part_within(&self, inner: DomainIx, outer: DomainIx) -> bool {
+        let is_there = |node: &NodeIx| self.holds(outer, *node);
+        self.is_within(inner, outer)
+            || (self.is_of_label(inner) && self.nodes(inner).iter().any(is_there))
+    }
+
     pub(crate) fn apply(&mut self, object: HyperNodeObject) -> bool {
         let old = self.objects.insert(object.name.clone(), object.clone());
         let changed = old != Some(object);

@@ -8,7 +8,8 @@ use pumice_model::object::COMPOSITE_GROUP;
 use pumice_model::{DomainIx, JobUnit, ResVec, State, TaskIx, TaskStatus, UnitPart, gang_tree};
 use smallvec::SmallVec;
 
-use super::forget_tries;
+use super::{forget_tries, nodes_within};
+use crate::attempt::Attempt;
 use crate::kernel::{Kernel, room_among};
 use crate::pod_classes::{PodsOfClass, pods_by_class};
 use crate::worksheet::placeable;
@@ -86,6 +87,8 @@ pub(super) fn best_first(session: &Session, asked: &ResVec, tier: &mut [DomainIx
 /// What is found out of the candidates of a unit.
 pub(super) struct DomainTries {
     unit: JobUnit,
+    /// Where the unit has to be.
+    place: Attempt,
     /// Pods it lacks before anything may stand.
     lacks: u32,
     /// Waiting pods of the unit, by class; none where they are not counted.
@@ -102,11 +105,12 @@ pub(super) struct DomainTries {
 }
 
 impl DomainTries {
-    pub(super) fn new(session: &Session, unit: JobUnit) -> Self {
+    pub(super) fn new(session: &Session, place: &Attempt, unit: JobUnit) -> Self {
         let state = &*session.state;
         let lacks = lacks(session, unit).max(1);
         let mut tries = Self {
             unit,
+            place: place.clone(),
             lacks,
             classes: SmallVec::new(),
             requests: SmallVec::new(),
@@ -194,12 +198,12 @@ impl DomainTries {
         if self.classes.is_empty() {
             return self.lacks;
         }
-        let nodes = state.ground().network().nodes(domain);
+        let nodes = nodes_within(state, &self.place, domain);
         let lacks = u64::from(self.lacks);
         let mut found = 0;
         for (sample, count) in &self.requests {
             let enough = (lacks - found).min(u64::from(*count));
-            found += room_among(state, *sample, nodes, enough).min(enough);
+            found += room_among(state, *sample, &nodes, enough).min(enough);
         }
         found as u32
     }
@@ -215,7 +219,7 @@ impl DomainTries {
         if self.classes.is_empty() {
             return self.lacks;
         }
-        let nodes = session.state.ground().network().nodes(domain).clone();
+        let nodes = nodes_within(session.state, &self.place, domain);
         let mut found = 0;
         for pods in &self.classes {
             let enough = u64::from(self.lacks).saturating_sub(found);
@@ -258,7 +262,7 @@ impl DomainTries {
         if self.classes.is_empty() {
             return None;
         }
-        let nodes = session.state.ground().network().nodes(self.last?).clone();
+        let nodes = nodes_within(session.state, &self.place, self.last?);
         let (state, plugins) = (&mut *session.state, &*session.plugins);
         let classes = pods_by_class(state, plugins, pods.iter().copied());
         classes.iter().find_map(|pods| {

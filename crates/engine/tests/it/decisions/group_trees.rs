@@ -563,3 +563,58 @@ fn what_a_basic_group_around_no_gang_asks_of_nodes_is_told_and_waited_for() {
         );
     }
 }
+
+#[test]
+fn labels_on_several_levels_are_kept_to_each_within_the_other() {
+    // Racks r1 and r2 are there in both zones.
+    let nodes = [
+        ("n0", "z1", "r1"),
+        ("n1", "z1", "r2"),
+        ("n2", "z2", "r1"),
+        ("n3", "z2", "r1"),
+    ];
+    let cluster = nodes
+        .iter()
+        .fold(Cluster::new(), |cluster, (name, zone, rack)| {
+            let labels = pairs(&[("zone", zone), ("rack", rack)]);
+            cluster.with(cores_node(name, 4).labels(labels))
+        });
+    let cluster = cluster
+        .with(GroupObject {
+            topology: Some(TopologyRequest::Hard(HighestTier::Label("zone".to_owned()))),
+            ..composite("all", 2, "")
+        })
+        .with(racked(within("a", 6, "all")))
+        .with(within("b", 2, "all"));
+    let mut cluster = pods(pods(cluster, "a", 6), "b", 2);
+    let mut bound = cluster.cycle();
+    bound.sort();
+    let nodes: Vec<&str> = bound
+        .iter()
+        .filter_map(|bind| bind.split(' ').nth(1))
+        .collect();
+    assert_eq!(nodes.len(), 8, "{bound:?}");
+    assert!(
+        nodes.iter().all(|node| ["n2", "n3"].contains(node)),
+        "one rack of one zone has six cores: {bound:?}"
+    );
+}
+
+#[test]
+fn pods_that_ask_for_nothing_are_not_held_up_by_a_group_that_lacks_some() {
+    let free = |name: &str, group: &str, created_s: i64| {
+        let pod = pod(name, "0c 0Gi").group(format!("{NATIVE_GROUP}{group}"));
+        pod.created_s(created_s)
+    };
+    let mut cluster = one_node(3)
+        .with(composite("all", 1, ""))
+        .with(within("g", 1, "all"))
+        .with(within("h", 2, "all"))
+        .with(free("h-0", "h", 0))
+        .with(free("g-0", "g", 10));
+    assert_eq!(bound(&mut cluster), ["g-0"]);
+    cluster.apply(free("g-1", "g", 20));
+    assert_eq!(bound(&mut cluster), ["g-1"]);
+    cluster.apply(free("h-1", "h", 30));
+    assert_eq!(bound(&mut cluster), ["h-0", "h-1"]);
+}
