@@ -74,8 +74,12 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
     let mut tasks: Vec<TaskIx> = session.state.job(job).tasks.to_vec();
     let start = session.checkpoint();
     reserve::find_outranked(session, job);
+    if gang_tree::of(session.state.job(job)).is_none() {
+        fill_with(session, kernel, queue, job, &tasks);
+        return session.undo_to(start);
+    }
+    let before = session.notes.get(&job).cloned().unwrap_or_default();
     loop {
-        let before = session.notes.get(&job).cloned();
         fill_with(session, kernel, queue, job, &tasks);
         let known = tasks.len();
         if session.steps_since(start) > 0 && !session.work.is_postponed(job) {
@@ -85,7 +89,7 @@ fn fill(session: &mut Session, kernel: &mut Kernel, queue: QueueIx, job: JobIx) 
         if tasks.is_empty() || tasks.len() == known {
             return;
         }
-        domains::forget_tries(session, job, &before.unwrap_or_default());
+        domains::forget_tries(session, job, &before);
     }
 }
 

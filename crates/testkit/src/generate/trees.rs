@@ -13,7 +13,7 @@ use super::nodes::NAMESPACES;
 use super::rng::Rng;
 use super::{Theme, groups, native, objects};
 
-/// Labels of nodes of which parts ask for one value, all of a cluster of the same one.
+/// Labels of nodes of which parts ask for one value, most of a cluster of the same one.
 const LABELS: &[&str] = &["zone", "zone", "disk", "gen", "kubernetes.io/hostname"];
 
 /// A small cluster in which most groups are parts of trees; otherwise as [`super::cluster`].
@@ -30,8 +30,8 @@ pub fn trees_conf_text(seed: u64) -> String {
     let mut rng = Rng::new(seed, 94);
     let actions = rng.pick(&[
         "enqueue, allocate",
-        "enqueue, allocate",
         "allocate",
+        "enqueue, allocate, backfill",
         "enqueue, allocate, backfill",
     ]);
     let mut text = format!("actions: \"{actions}\"\ntiers:\n- plugins:\n");
@@ -159,9 +159,10 @@ pub(super) fn policy(rng: &mut Rng) -> CompositePolicy {
 
 /// One time in so many a label; seldom one that no node has.
 fn request(rng: &mut Rng, odds: usize, label: &str) -> Option<TopologyRequest> {
-    let label = match rng.one_in(20) {
-        true => "no-such",
-        false => label,
+    let label = match rng.below(20) {
+        0 => "no-such",
+        1..6 => rng.pick(LABELS),
+        _ => label,
     };
     let asks = rng.one_in(odds);
     asks.then(|| TopologyRequest::Hard(HighestTier::Label(label.to_owned())))

@@ -34,7 +34,7 @@ const CASES: u64 = 400;
 const STEPS: u32 = 12;
 
 /// The first seed of clusters in which groups are parts of trees.
-const TREES_FROM: u64 = 102;
+const TREES_FROM: u64 = 63;
 
 /// Wide clusters, and steps of each.
 const WIDE_CASES: u64 = 12;
