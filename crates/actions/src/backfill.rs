@@ -99,18 +99,12 @@ fn leave_out(state: &State, job: JobIx, tasks: &mut Vec<TaskIx>) {
     let Some(tree) = gang_tree::of(record) else {
         return;
     };
-    let groups = gang_tree::groups_that_hold(state, record, gang_tree::is_there);
-    let nodes = tree.nodes_that_hold(&groups);
-    let holds = |policy: u16| {
-        let mut entered = vec![false; groups.len()];
-        entered[usize::from(policy)] = true;
-        let around = tree.nodes_around(&entered);
-        let mut around = around.iter().zip(&nodes);
-        groups[usize::from(policy)] && around.all(|(is_around, holds)| *holds || !is_around)
-    };
-    let subs = record.sub_jobs.iter();
-    let subs: Vec<bool> = subs.map(|sub| sub.policy.is_some_and(&holds)).collect();
-    tasks.retain(|task| subs[usize::from(state.task(*task).sub_job)]);
+    let holds = gang_tree::groups_that_hold(state, record, gang_tree::is_there);
+    let stands = tree.groups_that_stand(&holds);
+    tasks.retain(|task| {
+        let sub = &record.sub_jobs[usize::from(state.task(*task).sub_job)];
+        sub.policy.is_some_and(|at| stands[usize::from(at)])
+    });
 }
 
 fn fill_with(

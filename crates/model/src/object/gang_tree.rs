@@ -56,6 +56,22 @@ impl GangTree {
         around
     }
 
+    /// Whether each group holds and is part of nothing that does not, where these groups hold.
+    pub fn groups_that_stand(&self, holds: &[bool]) -> Vec<bool> {
+        let mut nodes = self.nodes_that_hold(holds);
+        let mut groups = vec![false; holds.len()];
+        // A node comes before those below it.
+        for (at, node) in self.nodes.iter().enumerate() {
+            for below in &node.nodes {
+                nodes[*below as usize] &= nodes[at];
+            }
+            for group in &node.groups {
+                groups[*group as usize] = holds[*group as usize] && nodes[at];
+            }
+        }
+        groups
+    }
+
     /// Every group below a node.
     pub fn groups_below(&self, node: u16) -> Vec<u16> {
         let mut found = Vec::new();
