@@ -82,7 +82,7 @@ pub struct Lab {
     installation_changed: bool,
 }
 
-/// Labs that no test uses. Tests mostly wait: `build.rs` says how many run at once.
+/// Labs that no test uses, frozen. Tests mostly wait: `build.rs` says how many run at once.
 static IDLE: Mutex<Vec<Lab>> = Mutex::new(Vec::new());
 
 /// A lab, for one test.
@@ -105,8 +105,10 @@ impl DerefMut for LabGuard {
 impl Drop for LabGuard {
     fn drop(&mut self) {
         // A test that failed leaves a cluster that can be emptied as well as any other.
+        let lab = self.0.take();
+        lab.iter().for_each(|lab| lab.cluster.freeze());
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.extend(self.0.take());
+        idle.extend(lab);
     }
 }
 
@@ -119,6 +121,7 @@ impl Lab {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let lab = match idle {
             Some(mut lab) => {
+                lab.cluster.thaw();
                 lab.empty()?;
                 lab
             }

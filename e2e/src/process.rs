@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -34,6 +35,8 @@ impl Process {
         let file = File::options().create(true).append(true).open(log);
         let file = file.with_context(|| format!("open the log {}", log.display()))?;
         let child = command
+            // Of its own, so that the kernel wakes up one that was stopped when the test has ended.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(file.try_clone()?)
             .stderr(file)

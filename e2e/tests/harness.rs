@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use http::Method;
 use pumice_e2e::{
     DevicePlugins, Fault, FaultProxy, Identity, Lab, LabGuard, PluginSetup, Rest, eventually,
-    gpu_node, is_status, samples, scratch,
+    gpu_node, is_status, scratch,
 };
 use pumice_sim::device_plugin::register::{NodeConfig, NodePlugin, PhysicalCard};
 use pumice_sim::device_plugin::vgpu::{self, Generation};
@@ -226,18 +226,6 @@ fn containers_end_and_are_started_again_as_commands_and_restart_policies_say() -
             );
             Ok(Some(()))
         })?;
-    }
-    Ok(())
-}
-
-#[test]
-fn every_sample_is_accepted_by_the_api_server() -> Result<()> {
-    for name in samples::names()? {
-        let lab = Lab::take()?;
-        let sample = samples::Sample::read(&name)?;
-        lab.kubelet().pause();
-        lab.create_sample_at_once(&sample)
-            .with_context(|| name.clone())?;
     }
     Ok(())
 }

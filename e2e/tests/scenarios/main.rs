@@ -1,6 +1,7 @@
 //! The real scheduler on a real API server: what users do, and what goes wrong.
 
 mod admission;
+mod all_samples;
 mod autoscaling;
 mod bad_input;
 mod claims;
@@ -34,7 +35,6 @@ mod plans;
 mod provisioning;
 mod recordings;
 mod recovery;
-mod sample_set;
 mod secure;
 mod shown;
 mod simulating;

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::seen;
 use crate::LONG;
+use crate::all_samples::{SAMPLES_AT_ONCE, provision};
 use crate::deploying::grant_mindcluster;
-use crate::sample_set::{SAMPLES_AT_ONCE, provision};
 
 const ALL_JOBS: &str = "/apis/batch.volcano.sh/v1alpha1/jobs";
 
