@@ -40,16 +40,16 @@ impl Statuses<'_> {
         let is_ready = job.is_ready()
             && !job.tasks.is_empty()
             && gang_tree::is_whole(self.state, job, gang_tree::is_told);
-        let complaint = if is_ready || waits_for_its_own_pods(job) {
+        // A PodGroup of Kubernetes itself says for ever that it was placed, so not before its pods are on their nodes: a
+        // Binding may fail, and a process that starts then would take a gang that was bound in part for a whole one.
+        let is_there = job.scheduled() >= job.min_available
+            && gang_tree::is_whole(self.state, job, gang_tree::is_on_node);
+        let complaint = if is_ready || (is_there && waits_for_its_own_pods(job)) {
             None
         } else {
             self.group_waiting(ix)
         };
         let unschedulable = complaint.is_some();
-        // A PodGroup of Kubernetes itself says for ever that it was placed, so not before its pods are on their nodes: a
-        // Binding may fail, and a process that starts then would take a gang that was bound in part for a whole one.
-        let is_there = job.scheduled() >= job.min_available
-            && gang_tree::is_whole(self.state, job, gang_tree::is_on_node);
         let mut due_s = None;
         if self.is_postponed(ix) {
             // Nothing new is known of it.
@@ -167,12 +167,9 @@ fn due(known: &GroupCondition, new: &GroupCondition, now_s: i64) -> Due {
     Due::of_change(old, known.transition_s, fingerprint, now_s)
 }
 
-/// Not ready only because pods of its own are terminating on their nodes.
+/// Whether a job that has all that it needs on nodes is not ready only because pods of its own are terminating there.
 fn waits_for_its_own_pods(job: &Job) -> bool {
-    job.releasing_on_node > 0
-        && job.count(TaskStatus::Pending) == 0
-        && job.waiting() == 0
-        && job.scheduled() >= job.min_available
+    job.releasing_on_node > 0 && job.count(TaskStatus::Pending) == 0 && job.waiting() == 0
 }
 
 /// A PodGroup of Kubernetes itself has its pods already, so no queue admits it.

@@ -1,8 +1,9 @@
 //! Whether gangs of gangs hold: what of a tree of PodGroups has to be placed at once (spec/03 §B11) against the pods of
 //! the job that stands for it.
 
+use crate::intern::Sym;
 use crate::job::Job;
-use crate::object::{GangTree, GroupPhase};
+use crate::object::GangTree;
 use crate::state::State;
 use crate::task::{Task, TaskStatus};
 
@@ -26,16 +27,21 @@ pub fn is_told(task: &Task) -> bool {
 
 /// The API server knows that a pod is on its node, or was to its end.
 pub fn is_on_node(task: &Task) -> bool {
-    use TaskStatus::{Bound, Failed, Releasing, Running, Succeeded};
-    let status = task.gang_status();
-    let is_leaving = status == Releasing && task.node.is_some();
-    is_leaving || matches!(status, Bound | Running | Succeeded | Failed)
+    let is_leaving = task.gang_status() == TaskStatus::Releasing;
+    let had_node = || task.node.is_some() || task.lost_node != Sym::default();
+    stays_on_node(task) || (is_leaving && had_node())
+}
+
+/// As [`is_on_node`], but for pods that are being deleted.
+pub fn stays_on_node(task: &Task) -> bool {
+    use TaskStatus::{Bound, Failed, Running, Succeeded};
+    matches!(task.gang_status(), Bound | Running | Succeeded | Failed)
 }
 
 /// Some pods of a job have nodes and others that it needs have none: see [`Job::is_partial`]. Of a tree the pods that have
 /// nodes may be enough, and of the wrong groups.
 pub fn is_partial(state: &State, job: &Job) -> bool {
-    let is_tree = || of(job).is_some() && job.status.phase != GroupPhase::Running;
+    let is_tree = || of(job).is_some();
     job.is_partial() || (is_tree() && has_nodes(state, job) && !is_whole(state, job, is_told))
 }
 

@@ -244,12 +244,16 @@ impl Job {
 
     /// Some of its pods have a node, fewer than it needs, and its PodGroup is not Running: a gang
     /// that was bound in part, or lost members. Completing it goes before everything else
-    /// (spec/06 §3.6 step 4).
+    /// (spec/06 §3.6 step 4). A PodGroup of Kubernetes itself keeps no phase, so its pods alone tell.
     pub fn is_partial(&self) -> bool {
         let bound = self.count(TaskStatus::Binding)
             + self.count(TaskStatus::Bound)
             + self.count(TaskStatus::Running);
-        0 < bound && bound < self.min_available && self.status.phase != GroupPhase::Running
+        let is_short = match self.group().is_some_and(|group| group.is_native) {
+            true => bound + self.count(TaskStatus::Succeeded) < self.min_available,
+            false => bound < self.min_available && self.status.phase != GroupPhase::Running,
+        };
+        0 < bound && is_short
     }
 
     /// Waits for admission by `enqueue`.

@@ -158,7 +158,7 @@ impl PartialGangs {
             return;
         }
         let on_nodes = on_nodes(job);
-        let is_whole = || gang_tree::is_whole(state, job, gang_tree::is_on_node);
+        let is_whole = || gang_tree::is_whole(state, job, gang_tree::stays_on_node);
         if on_nodes == 0 {
             self.whole.remove(&id);
             self.begun.insert(id);

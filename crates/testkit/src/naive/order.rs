@@ -43,23 +43,28 @@ pub fn queues(cycle: &Cycle, l: &str, r: &str) -> Ordering {
     (left.created_s, &left.name).cmp(&(right.created_s, &right.name))
 }
 
-/// Some pods of the gang have a node, too few, and its group is not Running (spec/06 §3.6 step 4).
+/// Some pods of the gang have a node, too few, and its group is not Running (spec/06 §3.6 step 4). A PodGroup of
+/// Kubernetes itself has no phase that outlives the scheduler: pods that have ended well count for it instead.
 fn is_partial(cycle: &Cycle, key: &str) -> bool {
     let mut plugins = cycle.plugins();
     let gangs = plugins.any(|plugin| plugin.name == "gang" && plugin.enabled.job_ready);
     let placed = [Status::Binding, Status::Bound, Status::Running];
     let tasks = cycle.world.tasks_of(key).into_iter();
-    let bound = tasks
-        .filter(|task| placed.contains(&cycle.world.gang_status(task)))
-        .count() as i64;
+    let statuses: Vec<Status> = tasks.map(|task| cycle.world.gang_status(task)).collect();
+    let count = |counts: &dyn Fn(&Status) -> bool| {
+        statuses.iter().filter(|status| counts(status)).count() as i64
+    };
+    let bound = count(&|status| placed.contains(status));
     let Job { group, tree, .. } = &cycle.world.jobs[key];
     // As many pods as the least that a tree could do with may be of the wrong groups.
     let counts = |status| status == Status::Succeeded || placed.contains(&status);
     let is_of_wrong_groups = tree.is_some() && !trees::root_holds(&cycle.world, key, &counts);
-    gangs
-        && bound > 0
-        && (bound < i64::from(group.min_member) || is_of_wrong_groups)
-        && group.status.phase != GroupPhase::Running
+    let least = i64::from(group.min_member);
+    let is_short = match group.is_native {
+        true => bound + count(&|status| *status == Status::Succeeded) < least,
+        false => bound < least && group.status.phase != GroupPhase::Running,
+    };
+    gangs && bound > 0 && (is_short || is_of_wrong_groups)
 }
 
 /// Jobs, by key: gangs that are bound in part come first.

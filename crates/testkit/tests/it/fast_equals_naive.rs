@@ -49,10 +49,10 @@ const NETWORK_FOUND: &[u64] = &[5137, 6407];
 const PARTS_CASES: u64 = 1000;
 
 /// Clusters in which groups are parts of trees.
-const TREES_CASES: u64 = 412;
+const TREES_CASES: u64 = 400;
 
-/// The first seed of these.
-const TREES_FROM: u64 = 188;
+/// Others of them that told the two apart once.
+const TREES_FOUND: &[u64] = &[775, 816, 819, 829, 865];
 
 /// Clusters in which an extender has a word.
 const EXTENDER_CASES: u64 = 1000;
@@ -489,9 +489,9 @@ fn parts_of_a_job_share_racks_as_by_the_naive_loop() {
 #[test]
 fn trees_of_groups_are_placed_as_by_the_naive_loop() {
     let (mut binds, mut decided, mut in_part) = (0, 0, 0);
-    let seeds = run::seeds(TREES_FROM, TREES_FROM + TREES_CASES);
+    let seeds = run::seeds(0, TREES_CASES);
     let cases = seeds.end - seeds.start;
-    for seed in seeds {
+    for seed in seeds.chain(TREES_FOUND.iter().copied()) {
         let cycles = 1 + 2 * u32::from(seed % 3 == 0);
         let (text, objects) = (trees_conf_text(seed), trees_cluster(seed));
         let outcome = check_under(&text, seed, &objects, cycles);

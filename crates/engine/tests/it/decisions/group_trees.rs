@@ -2,7 +2,7 @@
 
 use pumice_model::object::{
     COMPOSITE_GROUP, CompositePolicy, GroupCondition, GroupObject, GroupStatus, HighestTier,
-    NATIVE_GROUP, NativeTraits, NodeObject, SCHEDULED, TopologyRequest,
+    NATIVE_GROUP, NativeTraits, NodeObject, PodPhase, SCHEDULED, TopologyRequest,
 };
 use pumice_model::{Delta, TaskIx};
 
@@ -617,4 +617,43 @@ fn pods_that_ask_for_nothing_are_not_held_up_by_a_group_that_lacks_some() {
     assert_eq!(bound(&mut cluster), ["g-1"]);
     cluster.apply(free("h-1", "h", 30));
     assert_eq!(bound(&mut cluster), ["h-0", "h-1"]);
+}
+
+#[test]
+fn pods_that_are_being_deleted_hide_neither_that_a_tree_lacks_groups_nor_that_it_was_bound_in_part()
+{
+    let root = format!("{COMPOSITE_GROUP}all");
+    let of = |group: &str, at: usize| {
+        pod(&format!("{group}-{at}"), "1c").group(format!("{NATIVE_GROUP}{group}"))
+    };
+    // As many pods as two groups need, and all of one.
+    let mut lacking = one_node(9)
+        .with(composite("all", 2, ""))
+        .with(within("a", 1, "all"))
+        .with(within("b", 1, "all"))
+        .with(of("b", 0).on("n").deleting(true))
+        .with(of("b", 1).on("n"));
+    lacking.engine.cycle(10);
+    let told = lacking
+        .condition(&root, "Unschedulable")
+        .expect("it lacks a group");
+    assert!(
+        told.message.contains("PodGroup a has 0 of 1 pods"),
+        "{told:?}"
+    );
+    let mut in_part = one_node(9)
+        .with(composite("all", 1, ""))
+        .with(within("a", 4, "all"))
+        .with(within("b", 2, "all"))
+        .with(of("a", 0).on("n").phase(PodPhase::Running))
+        .with(of("b", 0).on("n").phase(PodPhase::Failed))
+        .with(of("b", 1).on("n").deleting(true))
+        .with(of("b", 2));
+    in_part.engine.cycle(10);
+    let told = in_part.condition(&root, "BoundInPart");
+    assert!(
+        told.is_some(),
+        "{:?}",
+        in_part.condition(&root, "Unschedulable")
+    );
 }

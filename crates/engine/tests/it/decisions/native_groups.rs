@@ -4,7 +4,7 @@ use pumice_engine::Decisions;
 use pumice_model::Delta;
 use pumice_model::object::{
     GroupCondition, GroupObject, GroupPhase, GroupStatus, HighestTier, NativeTraits, NodeObject,
-    TopologyRequest,
+    SCHEDULED, TopologyRequest,
 };
 
 use super::cluster::*;
@@ -399,4 +399,27 @@ fn a_minimum_above_the_pods_that_are_there_is_told_with_both_numbers() {
         .expect("a condition");
     let remedy = "valid: 3, min: 5: make 2 more of its pods, or lower minCount";
     assert!(told.message.contains(remedy), "{}", told.message);
+}
+
+#[test]
+fn a_gang_that_lost_a_pod_is_completed_before_others_also_by_a_process_that_knows_its_conditions_alone()
+ {
+    let placed = GroupCondition {
+        kind: SCHEDULED.to_owned(),
+        status: "True".to_owned(),
+        ..GroupCondition::default()
+    };
+    let gang = GroupObject {
+        created_s: 20,
+        status: GroupStatus::of_native(vec![placed]),
+        ..native(2)
+    };
+    let mut cluster = Cluster::new()
+        .with(node("n", "2c 8Gi pods=9"))
+        .with(gang)
+        .with(pod("p0", "1c").group(TRAIN).on("n"))
+        .with(pod("p1", "1c").group(TRAIN))
+        .with(group("older", 1))
+        .with(pod("o", "1c").group("older"));
+    assert_eq!(cluster.cycle(), ["p1 n"]);
 }
