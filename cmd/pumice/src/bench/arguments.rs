@@ -51,6 +51,12 @@ pub enum BenchDevices {
     Mthreads,
     /// Eight whole GPUs a node
     Metax,
+    /// Eight XPUs a node; every pending pod asks for a quarter of one
+    Kunlun,
+    /// Eight Neuron devices a node; every pending pod asks for one of the two cores of one
+    Neuron,
+    /// Eight GCUs a node; every pending pod asks for one of the six slices of one
+    Enflame,
 }
 
 /// Arguments of `pumice bench placement`.

@@ -11,6 +11,12 @@ const CARDS: i64 = 8;
 const SLOTS: i64 = 10;
 const CARD_MIB: i64 = 81_920;
 
+/// Memory of an XPU of Kunlun, which is shared in quarters, halves or as a whole.
+const XPU_MIB: i64 = 98_304;
+
+/// Slices of a GCU of Enflame.
+const SLICES: i64 = 6;
+
 /// AI cores of a 310P chip.
 const CORES_OF_310P: i64 = 8;
 
@@ -21,10 +27,28 @@ pub fn equip(devices: BenchDevices, node: &mut NodeObject) -> Option<Delta> {
         BenchDevices::Vgpu => add_gpus(node),
         BenchDevices::HamiNpu => add_chips(node),
         BenchDevices::MindclusterNpu => Some(add_310p(node)),
-        BenchDevices::Nvidia => register(node, "nvidia", "nvidia.com/gpu"),
+        BenchDevices::Nvidia => add_nvidia(node),
         BenchDevices::NvidiaLinked => link(node),
-        BenchDevices::Hygon => register(node, "dcu", "hygon.com/dcunum"),
-        BenchDevices::Iluvatar => register(node, "MR-V100", "iluvatar.ai/MR-V100-vgpu"),
+        BenchDevices::Hygon => {
+            let names = ("node-dcu-register", "dcu");
+            register(node, names, CARD_MIB, "hygon.com/dcunum")
+        }
+        BenchDevices::Iluvatar => {
+            let names = ("node-MR-V100-register", "MR-V100");
+            register(node, names, CARD_MIB, "iluvatar.ai/MR-V100-vgpu")
+        }
+        BenchDevices::Kunlun => {
+            let names = ("node-register-xpu", "xpu");
+            register(node, names, XPU_MIB, "kunlunxin.com/vxpu")
+        }
+        BenchDevices::Neuron => by_capacity(
+            node,
+            &[
+                ("aws.amazon.com/neuron", 1),
+                ("aws.amazon.com/neuroncore", 2),
+            ],
+        ),
+        BenchDevices::Enflame => add_gcus(node),
         BenchDevices::Cambricon => by_capacity(
             node,
             &[
@@ -86,6 +110,15 @@ pub fn ask((devices, cards): (BenchDevices, i64), pod: &mut PodObject, class: us
             ],
         ),
         BenchDevices::Metax => demand(pod, &[("metax-tech.com/gpu", 1)]),
+        BenchDevices::Kunlun => demand(
+            pod,
+            &[
+                ("kunlunxin.com/vxpu", 1),
+                ("kunlunxin.com/vxpu-memory", XPU_MIB / 4),
+            ],
+        ),
+        BenchDevices::Neuron => demand(pod, &[("aws.amazon.com/neuroncore", 1)]),
+        BenchDevices::Enflame => demand(pod, &[("enflame.com/drs-gcu", 1)]),
     }
 }
 
@@ -99,18 +132,28 @@ fn add_gpus(node: &mut NodeObject) -> Option<Delta> {
     None
 }
 
-/// Cards in a register of HAMi.
-fn register(node: &mut NodeObject, word: &str, count: &str) -> Option<Delta> {
-    let card = |at| format!("{}-{at},{SLOTS},{CARD_MIB},100,{word},0,true:", node.name);
+/// Cards of a kind in a register of HAMi, the annotation `hami.io/<key>`, with so much memory each.
+fn register(
+    node: &mut NodeObject,
+    (key, kind): (&str, &str),
+    mib: i64,
+    count: &str,
+) -> Option<Delta> {
+    let card = |at| format!("{}-{at},{SLOTS},{mib},100,{kind},0,true:", node.name);
     let cards: String = (0..CARDS).map(card).collect();
-    node.device_annotations = vec![(format!("hami.io/node-{word}-register"), cards)];
+    node.device_annotations = vec![(format!("hami.io/{key}"), cards)];
     offer(node, &[(count, SLOTS * CARDS)]);
     None
 }
 
+fn add_nvidia(node: &mut NodeObject) -> Option<Delta> {
+    let names = ("node-nvidia-register", "nvidia");
+    register(node, names, CARD_MIB, "nvidia.com/gpu")
+}
+
 /// GPUs under HAMi: the two pairs of a half and cards opposite each other are linked twice, others of a half once.
 fn link(node: &mut NodeObject) -> Option<Delta> {
-    register(node, "nvidia", "nvidia.com/gpu");
+    add_nvidia(node);
     let points = |one: i64, other: i64| match (one / 4 == other / 4, (one + other) % 4 == 3) {
         (true, true) => 220,
         (true, false) => 120,
@@ -128,6 +171,20 @@ fn link(node: &mut NodeObject) -> Option<Delta> {
     let links = format!("[{}]", rows.join(","));
     let annotations = &mut node.device_annotations;
     annotations.push(("hami.io/node-nvidia-score".to_owned(), links));
+    None
+}
+
+/// GCUs with all their profiles.
+fn add_gcus(node: &mut NodeObject) -> Option<Delta> {
+    let card = |at| format!(r#"{{"index":"{at}","minor":"{at}","capacity":{SLICES}}}"#);
+    let cards: Vec<String> = (0..CARDS).map(card).collect();
+    let profiles = r#"{"1g.6gb":"0","2g.10gb":"1","2g.16gb":"4","3g.20gb":"2","6g.40gb":"3"}"#;
+    let text = format!(
+        r#"{{"devices":[{}],"profiles":{profiles}}}"#,
+        cards.join(",")
+    );
+    node.device_annotations = vec![("enflame.com/gcu-drs-capacity".to_owned(), text)];
+    offer(node, &[("enflame.com/drs-gcu", SLICES * CARDS)]);
     None
 }
 

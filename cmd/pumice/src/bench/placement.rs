@@ -68,6 +68,9 @@ pub fn config(arguments: &PlacementArguments) -> anyhow::Result<Config> {
                 BenchDevices::Iluvatar => Some("HAMiVendors: [Iluvatar]"),
                 BenchDevices::Mthreads => Some("HAMiVendors: [Mthreads]"),
                 BenchDevices::Metax => Some("HAMiVendors: [MetaX]"),
+                BenchDevices::Kunlun => Some("HAMiVendors: [Kunlun]"),
+                BenchDevices::Neuron => Some("HAMiVendors: [AWSNeuron]"),
+                BenchDevices::Enflame => Some("HAMiVendors: [Enflame]"),
             };
             let devices = devices.map_or_else(String::new, deviceshare);
             let network = match arguments.topology {

@@ -681,12 +681,13 @@ fn write_claims(
 }
 
 /// Statuses of PodGroups are accepted; what a watch tells of it.
-fn write_statuses(cluster: &mut Changing, groups: &BTreeMap<String, GroupStatus>) -> Vec<Delta> {
+fn write_statuses(cluster: &mut Changing, seen: &Seen) -> Vec<Delta> {
     let echo = |(group, status): (&String, &GroupStatus)| {
         let echo = cluster.set_status(group, status.clone());
         echo.expect("a known group")
     };
-    groups.iter().map(echo).collect()
+    let written = seen.groups.iter().chain(&seen.within);
+    written.map(echo).collect()
 }
 
 /// These claims give their devices back; what a watch tells of it.
@@ -746,10 +747,8 @@ fn follow_under(
         check(&seen, &expected, may, &format!("dump {context}"));
         assert_eq!(live.sleepers().missed(), 0, "missed: {context}");
         told.check(&mut live, now_s, &context);
-        for pod in late.drain(..) {
-            let told = cluster.pod(&pod);
-            told.into_iter().for_each(|pod| live.apply(pod));
-        }
+        let heard = late.drain(..).filter_map(|pod| cluster.pod(&pod));
+        heard.for_each(|pod| live.apply(pod));
         holds.retain(|(_, until_s)| *until_s > now_s);
         let written = write_volumes(&mut cluster, &seen.steps).into_iter();
         let given = give_back(&mut cluster, &seen.returns);
@@ -771,10 +770,8 @@ fn follow_under(
                 live.apply(echo);
             }
         }
-        for statuses in [&seen.groups, &seen.within] {
-            let echoes = write_statuses(&mut cluster, statuses).into_iter();
-            echoes.for_each(|told| live.apply(told));
-        }
+        let echoes = write_statuses(&mut cluster, &seen).into_iter();
+        echoes.for_each(|told| live.apply(told));
         for _ in 0..(seed + u64::from(step)) % 5 {
             let happened = sleep.happens(&mut cluster, step).into_iter();
             happened.for_each(|delta| live.apply(delta));

@@ -87,6 +87,20 @@ async fn what_is_wrong_is_said_while_the_process_is_there() {
 }
 
 #[tokio::test]
+async fn a_job_is_shown_by_a_name_with_slashes_too() {
+    let server = open_server(Daemon::default()).await;
+    for name in ["train", "scheduling.k8s.io/train"] {
+        let reply = ask(server.address(), &format!("GET /debug/jobs/team-a/{name}")).await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        assert!(
+            reply.body.contains(&format!("name: \\\"{name}\\\"")),
+            "{}",
+            reply.body
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_pod_is_explained_or_said_to_be_unknown() {
     let server = open_server(Daemon::default()).await;
     let reply = ask(server.address(), "GET /debug/explain/team-a/web-0").await;
