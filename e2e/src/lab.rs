@@ -146,7 +146,7 @@ impl Lab {
     }
 
     fn empty(&mut self) -> Result<()> {
-        if self.cluster.rest().get("/readyz").is_err() {
+        if !self.cluster.is_ready() {
             self.cluster.restart_apiserver()?;
         }
         if !self.cluster.serves_native_groups() {

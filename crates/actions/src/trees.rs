@@ -34,16 +34,19 @@ struct TreeTurn<'a> {
     tree: Arc<GangTree>,
     /// Sub-job of each PodGroup.
     subs: Vec<Option<u16>>,
+    /// Gangs are told from other jobs; else every part has what it needs, and pods go one by one.
+    has_gangs: bool,
     /// PodGroups that have the pods they need.
     holds: Vec<bool>,
     retries_left: usize,
 }
 
-/// The tree that a job stands for, if gangs are told from other jobs at all.
+/// The tree that a job stands for, if gangs are told from other jobs at all, or parts of it ask for a place.
 pub(crate) fn of(session: &Session, attempt: &Attempt) -> Option<Arc<GangTree>> {
     let job = session.state.job(attempt.job);
     let tree = job.group()?.native.tree.as_ref()?;
-    session.plugins.has_gangs().then(|| tree.clone())
+    let asks = || tree.nodes.iter().any(|node| node.topology.is_some());
+    (session.plugins.has_gangs() || asks()).then(|| tree.clone())
 }
 
 /// Places what a tree needs, or one thing more. True when the placements are to stand.
@@ -79,7 +82,9 @@ impl<'a> TreeTurn<'a> {
         let (state, record) = (&*session.state, session.state.job(job));
         let counts =
             |task: &Task| gang_tree::is_there(task) || task.gang_status() == TaskStatus::Pipelined;
-        let holds = gang_tree::groups_that_hold(state, record, counts);
+        let has_gangs = session.plugins.has_gangs();
+        let mut holds = gang_tree::groups_that_hold(state, record, counts);
+        holds.iter_mut().for_each(|holds| *holds |= !has_gangs);
         let mut subs = vec![None; holds.len()];
         for (at, sub) in record.sub_jobs.iter().enumerate() {
             if let Some(policy) = sub.policy {
@@ -91,6 +96,7 @@ impl<'a> TreeTurn<'a> {
             worksheet,
             tree,
             subs,
+            has_gangs,
             holds,
             retries_left: MAX_RETRIES,
         }
@@ -137,8 +143,8 @@ impl<'a> TreeTurn<'a> {
     /// Whether a node has what it needs without waiting for others to go.
     fn is_ready(&self, session: &Session, node: u16) -> bool {
         let (state, job) = (&*session.state, session.state.job(self.job));
-        let groups = gang_tree::groups_that_hold(state, job, gang_tree::is_there);
-        self.tree.nodes_that_hold(&groups)[node as usize]
+        let groups = || gang_tree::groups_that_hold(state, job, gang_tree::is_there);
+        !self.has_gangs || self.tree.nodes_that_hold(&groups())[node as usize]
     }
 
     /// Places what a node needs, or one thing more where it has that; whether anything.
@@ -246,7 +252,7 @@ impl<'a> TreeTurn<'a> {
     }
 
     fn node_holds(&self, node: u16) -> bool {
-        self.tree.nodes_that_hold(&self.holds)[node as usize]
+        !self.has_gangs || self.tree.nodes_that_hold(&self.holds)[node as usize]
     }
 
     /// Parts of a node: first those that lack something, the one that lacks fewest pods first.

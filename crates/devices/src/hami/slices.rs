@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::binding::{Annotation, AnnotationValue};
 use crate::facts::ContainerFacts;
 use crate::ledger::{Allocation, Card, CardSplit, Portion};
@@ -300,6 +302,17 @@ pub fn profile_name(card: &Card, held: &[i64]) -> Option<String> {
         .map(|one| name(one).to_owned())
 }
 
+/// What a container gets, as the device plugin reads it.
+#[derive(Serialize)]
+struct AssignedSlices<'a> {
+    allocated: bool,
+    #[serde(rename = "profileID")]
+    profile_id: &'a str,
+    #[serde(rename = "profileName")]
+    profile_name: &'a str,
+    request: i64,
+}
+
 /// What the device plugin reads of a pod that has parts of a card.
 pub fn marks(pod: &HamiRequest<VendorCards>, has: &Marking) -> Vec<Annotation> {
     let text = AnnotationValue::Text;
@@ -318,17 +331,17 @@ pub fn marks(pod: &HamiRequest<VendorCards>, has: &Marking) -> Vec<Annotation> {
         Some((*one, card, profile))
     });
     let parts: Vec<(&Allocation, &Card, &CardSplit)> = parts.collect();
-    let of = |(one, _, profile): &(&Allocation, &Card, &CardSplit)| {
-        let (name, id) = profile.name.split_once(' ').unwrap_or_default();
-        let told = serde_json::json!({
-            "allocated": false,
-            "request": profile.cores,
-            "profileID": id,
-            "profileName": name,
-        });
-        (pod.name(one.container), told)
-    };
-    let containers: BTreeMap<String, serde_json::Value> = parts.iter().map(of).collect();
+    let mut containers: BTreeMap<String, AssignedSlices<'_>> = BTreeMap::new();
+    for (one, _, profile) in &parts {
+        let (profile_name, profile_id) = profile.name.split_once(' ').unwrap_or_default();
+        let slices = AssignedSlices {
+            allocated: false,
+            profile_id,
+            profile_name,
+            request: profile.cores,
+        };
+        containers.insert(pod.name(one.container), slices);
+    }
     let containers = serde_json::to_string(&containers).unwrap_or_default();
     marks.push(Annotation::new(CONTAINERS, text(containers)));
     if let Some((_, card, profile)) = parts.first() {

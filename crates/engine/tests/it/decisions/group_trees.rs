@@ -547,6 +547,27 @@ fn a_group_within_a_tree_may_keep_all_that_is_below_it_to_one_value_of_a_label()
 }
 
 #[test]
+fn a_label_below_the_root_is_kept_to_where_gangs_are_not_told_from_other_jobs_too() {
+    let conf = "actions: \"enqueue, allocate\"\ntiers: [{plugins: [{name: predicates}]}]\n";
+    let cluster = Cluster::under(conf)
+        .with(in_rack("x1", 1, "x"))
+        .with(in_rack("y1", 1, "y"))
+        .with(in_rack("y2", 1, "y"))
+        .with(composite("all", 2, ""))
+        .with(racked(composite("close", 2, "all")))
+        .with(within("a", 2, "close"))
+        .with(within("b", 2, "close"));
+    let mut cluster = pods(pods(cluster, "a", 2), "b", 2);
+    let places = cluster.cycle();
+    let racks: Vec<&str> = places
+        .iter()
+        .filter_map(|bind| bind.split(' ').nth(1))
+        .map(|node| &node[..1])
+        .collect();
+    assert!(racks == ["x"] || racks == ["y", "y"], "{places:?}");
+}
+
+#[test]
 fn what_a_basic_group_around_no_gang_asks_of_nodes_is_told_and_waited_for() {
     let cluster = one_node(4)
         .with(racked(composite("top", 0, "")))
