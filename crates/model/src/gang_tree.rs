@@ -41,8 +41,8 @@ pub fn stays_on_node(task: &Task) -> bool {
 /// Some pods of a job have nodes and others that it needs have none: see [`Job::is_partial`]. Of a tree the pods that have
 /// nodes may be enough, and of the wrong groups.
 pub fn is_partial(state: &State, job: &Job) -> bool {
-    let is_tree = || of(job).is_some();
-    job.is_partial() || (is_tree() && has_nodes(state, job) && !is_whole(state, job, is_told))
+    job.is_partial()
+        || (of(job).is_some() && has_nodes(state, job) && !is_whole(state, job, is_told))
 }
 
 fn has_nodes(state: &State, job: &Job) -> bool {

@@ -123,6 +123,8 @@ fn is_bound_as_simulated(sample: &Sample) -> Result<usize> {
             fresh(&lab, &before)?.is_empty(),
             "bound beside a pod that is leaving"
         );
+        // Pods that are being deleted among them, which are gone soon.
+        all_mean_the_same(&lab)?;
         lab.kubelet().resume();
     }
     let what = format!("the binds are {:?}", sample.binds);

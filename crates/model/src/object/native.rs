@@ -97,7 +97,7 @@ impl GroupStatus {
     }
 
     /// Says that the group was placed, as it does for ever.
-    pub(crate) fn say_placed(&mut self) {
+    pub fn say_placed(&mut self) {
         if !self.says_placed() {
             let mut conditions = std::mem::take(&mut self.conditions);
             conditions.retain(|one| one.kind != SCHEDULED);

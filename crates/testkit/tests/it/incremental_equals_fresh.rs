@@ -13,8 +13,8 @@ use pumice_engine::Engine;
 use pumice_engine::report::REWRITE_NUMBERS_AFTER_S;
 use pumice_engine::report::SETTLED_AFTER_S;
 use pumice_model::object::{
-    Gates, GroupCondition, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeObject, Pairs,
-    PodObject, PodPhase, QueueObject, SCHEDULED, SubGroupPolicy,
+    Gates, GroupObject, GroupPhase, GroupStatus, NATIVE_GROUP, NodeObject, Pairs, PodObject,
+    PodPhase, QueueObject, SubGroupPolicy,
 };
 use pumice_model::{
     ClaimReturn, ClaimStep, Delta, Job, JobIx, NodeIx, ResVec, State, TaskIx, TaskStatus,
@@ -354,13 +354,10 @@ fn placed_within(state: &State, ix: JobIx) -> impl Iterator<Item = (String, Grou
     let parts = parts_within(state, ix).into_iter();
     let silent = parts.filter(|part| part.was_placed && !part.object.status.says_placed());
     silent.map(|part| {
-        let placed = GroupCondition {
-            kind: SCHEDULED.to_owned(),
-            status: "True".to_owned(),
-            ..GroupCondition::default()
-        };
+        let mut placed = GroupStatus::default();
+        placed.say_placed();
         let key = format!("{}/{}", part.object.namespace, part.object.name);
-        (key, GroupStatus::of_native(vec![placed]))
+        (key, placed)
     })
 }
 

@@ -1,8 +1,8 @@
 //! Trees of PodGroups of Kubernetes itself (spec/03 §B11).
 
 use pumice_model::object::{
-    COMPOSITE_GROUP, CompositePolicy, GroupCondition, GroupObject, GroupStatus, HighestTier,
-    NATIVE_GROUP, NativeTraits, NodeObject, PodPhase, SCHEDULED, TopologyRequest,
+    COMPOSITE_GROUP, CompositePolicy, GroupObject, GroupStatus, HighestTier, NATIVE_GROUP,
+    NativeTraits, NodeObject, PodPhase, TopologyRequest,
 };
 use pumice_model::{Delta, TaskIx};
 
@@ -472,12 +472,9 @@ fn a_part_that_had_what_it_needs_and_has_lost_pods_is_not_given_up_whoever_saw_i
     seen.apply(Delta::PodDelete(pod("b-0", "1c").uid));
     seen.engine.cycle(20);
     assert_eq!(seen.engine.give_up_gangs(900), []);
-    let placed = GroupCondition {
-        kind: SCHEDULED.to_owned(),
-        status: "True".to_owned(),
-        ..GroupCondition::default()
-    };
-    let mut told = beside_a_whole_group(2, GroupStatus::of_native(vec![placed]));
+    let mut placed = GroupStatus::default();
+    placed.say_placed();
+    let mut told = beside_a_whole_group(2, placed);
     assert_eq!(told.engine.give_up_gangs(900), []);
     // A dump says so although the group has not said it yet.
     let mut again = Cluster::new();

@@ -4,7 +4,7 @@ use pumice_engine::Decisions;
 use pumice_model::Delta;
 use pumice_model::object::{
     GroupCondition, GroupObject, GroupPhase, GroupStatus, HighestTier, NativeTraits, NodeObject,
-    SCHEDULED, TopologyRequest,
+    TopologyRequest,
 };
 
 use super::cluster::*;
@@ -404,14 +404,11 @@ fn a_minimum_above_the_pods_that_are_there_is_told_with_both_numbers() {
 #[test]
 fn a_gang_that_lost_a_pod_is_completed_before_others_also_by_a_process_that_knows_its_conditions_alone()
  {
-    let placed = GroupCondition {
-        kind: SCHEDULED.to_owned(),
-        status: "True".to_owned(),
-        ..GroupCondition::default()
-    };
+    let mut placed = GroupStatus::default();
+    placed.say_placed();
     let gang = GroupObject {
         created_s: 20,
-        status: GroupStatus::of_native(vec![placed]),
+        status: placed,
         ..native(2)
     };
     let mut cluster = Cluster::new()
