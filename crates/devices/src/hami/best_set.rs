@@ -17,15 +17,39 @@ const FEW: usize = 6;
 /// Places of cards in their order, a bit each.
 pub type PlaceSet = u64;
 
+/// Of some cards, at most 64 in their order, so many that have the most points with each other, the first of equal sets;
+/// for a single card the one that has the fewest points with the others. Takes from the steps that are left; without any
+/// the first cards.
+pub fn best_set(
+    cards: usize,
+    count: usize,
+    steps: &mut u32,
+    between: impl Fn(usize, usize) -> u32,
+) -> PlaceSet {
+    if count == 0 || count > cards {
+        return 0;
+    }
+    if *steps == 0 {
+        return PlaceSet::MAX >> (PlaceSet::BITS as usize - count);
+    }
+    if count == 1 {
+        let with_others = |one: &usize| -> u64 {
+            let others = (0..cards).filter(|other| other != one);
+            others.map(|other| u64::from(between(*one, other))).sum()
+        };
+        return (0..cards).min_by_key(with_others).map_or(0, bit);
+    }
+    LinkedCards::new(cards, between).best(count, steps)
+}
+
 /// So many cards with the points of each two of them.
-pub struct LinkedCards {
+struct LinkedCards {
     cards: usize,
     points: SmallVec<[u32; 64]>,
 }
 
 impl LinkedCards {
-    /// These many cards, at most 64, in their order.
-    pub fn new(cards: usize, between: impl Fn(usize, usize) -> u32) -> Self {
+    fn new(cards: usize, between: impl Fn(usize, usize) -> u32) -> Self {
         let mut points = SmallVec::with_capacity(cards * cards);
         for one in 0..cards {
             points.extend((0..cards).map(|other| between(one, other)));
@@ -37,24 +61,8 @@ impl LinkedCards {
         &self.points[card * self.cards..][..self.cards]
     }
 
-    /// The cards, so many, that have the most points with each other, the first of equal sets; for a single
-    /// card the one that has the fewest points with the others. Takes from the steps that are left; without any the
-    /// first cards.
-    pub fn best(&self, count: usize, steps: &mut u32) -> PlaceSet {
-        if count == 0 || count > self.cards {
-            return 0;
-        }
-        if *steps == 0 {
-            return PlaceSet::MAX >> (PlaceSet::BITS as usize - count);
-        }
-        if count == 1 {
-            let with_others = |one: &usize| -> u64 {
-                let others = self.row(*one).iter().enumerate();
-                let others = others.filter(|(other, _)| other != one);
-                others.map(|(_, points)| u64::from(*points)).sum()
-            };
-            return (0..self.cards).min_by_key(with_others).map_or(0, bit);
-        }
+    /// The cards, so many of at least as many, that have the most points with each other, the first of equal sets.
+    fn best(&self, count: usize, steps: &mut u32) -> PlaceSet {
         let may_take = STEPS.min(*steps);
         let mut search = SetSearch {
             of: self,

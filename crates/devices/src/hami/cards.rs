@@ -227,7 +227,7 @@ impl HamiFamily for VendorCards {
         let terms = on_node.limits.terms(need.kind);
         let (card, part) = (usize::from(taken.card), taken.part.portion());
         Allocation {
-            asked: taken.asked.portion(),
+            asked: on_node.asked(need, &taken).portion(),
             partition: taken.instance,
             share: terms.map(ShareTerms::code).unwrap_or_default(),
             ..Allocation::of(on_node.cards, card, need.container, part)

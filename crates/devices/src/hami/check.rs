@@ -27,8 +27,6 @@ pub struct Taken {
     pub container: u16,
     /// When that runs.
     pub runs: ContainerKind,
-    /// What was asked.
-    pub asked: CardPart,
     /// What it takes.
     pub part: CardPart,
     /// Instance of the card that the container has got, where the card is split.
@@ -62,19 +60,26 @@ pub fn is_split(card: &Card) -> bool {
 }
 
 impl PodOnCards<'_> {
-    /// What a need takes of a card.
+    /// What a need takes of a card; of one that has no profile that will do all.
     pub fn part(&self, need: &CardNeed, at: usize) -> CardPart {
         let all = CardPart::capacity(self.cards, at);
-        CardPart {
+        let part = self.part_of(need, at, all);
+        part.unwrap_or(CardPart { sharers: 1, ..all })
+    }
+
+    /// What a need takes of a card that has so much; `None` where the card has no profile that will do.
+    #[inline]
+    fn part_of(&self, need: &CardNeed, at: usize, all: CardPart) -> Option<CardPart> {
+        Some(CardPart {
             memory: match need.share.memory {
                 CardMemory::Mib(mib) => mib,
                 CardMemory::Percent(100) => all.memory,
                 CardMemory::Percent(percent) => all.memory * percent / 100,
-                CardMemory::Profile(ask) => return slices::part(ask, &self.cards.cards[at], all),
+                CardMemory::Profile(ask) => return slices::part(ask, &self.cards.cards[at]),
             },
             sharers: 1,
             cores: need.share.cores.of(all.cores),
-        }
+        })
     }
 
     /// What is in use of a card, with what containers of the pod have got.
@@ -90,12 +95,24 @@ impl PodOnCards<'_> {
 
     /// What a card gives for a need beside what containers of the pod have got.
     pub fn admits(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Result<Taken, CardCheck> {
-        self.allows(need, at)?;
+        self.is_allowed(need, at)?;
         if self.is_elsewhere(need, at, own) {
             return Err(CardCheck::Beside);
         }
         let own = &need.beside(own)[..];
-        let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
+        self.gives(need, at, own).map(|(taken, _)| taken)
+    }
+
+    /// What an allowed card gives beside what other containers have of it while this one runs, and what is in use of it.
+    pub fn gives(
+        &self,
+        need: &CardNeed,
+        at: usize,
+        own: &[Taken],
+    ) -> Result<(Taken, CardPart), CardCheck> {
+        let all = CardPart::capacity(self.cards, at);
+        let part = self.part_of(need, at, all).ok_or(CardCheck::Size)?;
+        self.has_size(need, at, (part, all))?;
         let used = self.used(at, own);
         if used.sharers > 0 {
             self.may_join(need, at, own)?;
@@ -109,22 +126,27 @@ impl PodOnCards<'_> {
         if self.limits.preference.idle_only && used.sharers > 0 {
             return Err(CardCheck::Idle);
         }
-        if self.is_split(at) {
-            return self.instance(need, at, own).ok_or(CardCheck::Instance);
-        }
-        if all.memory - used.memory < part.memory {
-            return Err(CardCheck::Memory);
-        }
         let taken = Taken {
             card: at as u16,
             container: need.container,
             runs: need.runs,
-            asked: self.listed(need, at, part).unwrap_or(part),
             part,
             instance: None,
         };
+        if self.is_split(at) {
+            let free = CardPart {
+                memory: all.memory - used.memory,
+                sharers: 1,
+                cores: all.cores - used.cores,
+            };
+            let found = self.instance(need, taken, own, free);
+            return Ok((found.ok_or(CardCheck::Instance)?, used));
+        }
+        if all.memory - used.memory < part.memory {
+            return Err(CardCheck::Memory);
+        }
         if self.terms(need).is_online() {
-            return Ok(taken);
+            return Ok((taken, used));
         }
         if all.cores - used.cores < part.cores {
             return Err(match need.share.profile() {
@@ -137,7 +159,19 @@ impl PodOnCards<'_> {
         }
         match all.cores != 0 && used.cores >= all.cores && part.cores == 0 {
             true => Err(CardCheck::Held),
-            false => Ok(taken),
+            false => Ok((taken, used)),
+        }
+    }
+
+    /// What a list tells of what a container has got.
+    pub fn asked(&self, need: &CardNeed, taken: &Taken) -> CardPart {
+        let at = usize::from(taken.card);
+        match taken.instance {
+            Some(instance) => {
+                let kind = &self.rules.kinds[usize::from(need.kind)];
+                kind.listed(instance, self.part(need, at))
+            }
+            None => self.listed(need, at, taken.part).unwrap_or(taken.part),
         }
     }
 
@@ -146,11 +180,9 @@ impl PodOnCards<'_> {
         is_split(&self.cards.cards[at])
     }
 
-    /// The profiles of a card that are large enough, the smallest first; the largest alone for who asks
-    /// all of the card.
-    fn profiles(&self, need: &CardNeed, at: usize) -> &[CardSplit] {
+    /// The profiles of a card that have so much memory, the smallest first; the largest alone for who asks all of the card.
+    fn profiles(&self, need: &CardNeed, at: usize, memory: i64) -> &[CardSplit] {
         let all = &self.cards.cards[at].splits;
-        let memory = self.part(need, at).memory;
         let first = match need.share.memory {
             CardMemory::Percent(100) => {
                 let largest = all.iter().rposition(|profile| !profile.places.is_empty());
@@ -161,49 +193,63 @@ impl PodOnCards<'_> {
         &all[first..]
     }
 
-    /// The first free place of the smallest profile that has one.
-    fn instance(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Option<Taken> {
-        let (all, used) = (CardPart::capacity(self.cards, at), self.used(at, own));
+    /// The first free place of the smallest profile that has one, of a card of which so much is free.
+    fn instance(
+        &self,
+        need: &CardNeed,
+        taken: Taken,
+        own: &[Taken],
+        free: CardPart,
+    ) -> Option<Taken> {
+        let at = usize::from(taken.card);
         let others = self.cards.entries(self.view);
         let others = others.filter(|entry| usize::from(entry.card) == at);
         let others = others.map(|entry| entry.partition.unwrap_or(Partition::UNKNOWN));
         let own = own.iter().filter(|one| usize::from(one.card) == at);
         let own = own.filter_map(|one| one.instance);
         let live: SmallVec<[Partition; 8]> = others.chain(own).collect();
-        let kind = &self.rules.kinds[usize::from(need.kind)];
         let is_free = |one: &Partition| !live.iter().any(|other| mig::overlap(*one, *other));
-        self.profiles(need, at).iter().find_map(|profile| {
+        let profiles = self.profiles(need, at, taken.part.memory).iter();
+        let mut roomy =
+            profiles.filter(|profile| profile.memory <= free.memory && profile.cores <= free.cores);
+        roomy.find_map(|profile| {
+            let mut places = profile.places.iter().map(|place| mig::at_place(*place));
+            let instance = places.find(is_free)?;
             let part = CardPart {
                 memory: profile.memory,
                 sharers: 1,
                 cores: profile.cores,
             };
-            let has_room =
-                used.memory + part.memory <= all.memory && used.cores + part.cores <= all.cores;
-            let mut places = profile.places.iter().map(|place| mig::at_place(*place));
-            let instance = places.find(|one| has_room && is_free(one))?;
             Some(Taken {
-                card: at as u16,
-                container: need.container,
-                runs: need.runs,
-                asked: kind.listed(instance, self.part(need, at)),
                 part,
                 instance: Some(instance),
+                ..taken
             })
         })
     }
 
     /// Whether a card has as much as is asked, and no part of it is named where it is handed out whole.
     pub fn is_large_enough(&self, need: &CardNeed, at: usize) -> Result<(), CardCheck> {
-        if let Some(ask) = need.share.profile() {
-            return match self.has_profile(ask, at) {
+        let all = CardPart::capacity(self.cards, at);
+        let part = self.part_of(need, at, all).ok_or(CardCheck::Size)?;
+        self.has_size(need, at, (part, all))
+    }
+
+    /// Whether a card that has `all` is large enough for a part of it, and no part is named where it is handed out whole.
+    fn has_size(
+        &self,
+        need: &CardNeed,
+        at: usize,
+        (part, all): (CardPart, CardPart),
+    ) -> Result<(), CardCheck> {
+        if need.share.profile().is_some() {
+            return match part.cores <= all.cores {
                 true => Ok(()),
                 false => Err(CardCheck::Size),
             };
         }
-        let (part, all) = (self.part(need, at), CardPart::capacity(self.cards, at));
         let is_large_enough = match self.is_split(at) {
-            true => !self.profiles(need, at).is_empty(),
+            true => !self.profiles(need, at, part.memory).is_empty(),
             false => part.memory <= all.memory,
         };
         let named = need.share.named;
@@ -221,6 +267,12 @@ impl PodOnCards<'_> {
 impl<F: HamiFamily> PodOnDevices<'_, F> {
     /// The checks that no eviction changes.
     pub fn allows(&self, need: &NeedOf<F>, at: usize) -> Result<(), CardCheck> {
+        self.is_allowed(need, at)?;
+        F::is_large_enough(self, need, at)
+    }
+
+    /// Those of them that do not ask how large the card is.
+    pub fn is_allowed(&self, need: &NeedOf<F>, at: usize) -> Result<(), CardCheck> {
         let card = &self.cards.cards[at];
         if CardVariant::of(card).kind != need.kind {
             return Err(CardCheck::Kind);
@@ -228,15 +280,6 @@ impl<F: HamiFamily> PodOnDevices<'_, F> {
         if !card.is_usable() {
             return Err(CardCheck::Usable);
         }
-        if !self.limits.admits_mode(card) {
-            return Err(CardCheck::Mode);
-        }
-        if !self.limits.admits_type(card) {
-            return Err(CardCheck::Type);
-        }
-        if !self.limits.admits_uuid(card) {
-            return Err(CardCheck::Uuid);
-        }
-        F::is_large_enough(self, need, at)
+        self.limits.admits(card)
     }
 }

@@ -7,6 +7,7 @@ use crate::ledger::Card;
 use crate::nvidia::type_list::TypeLists;
 use crate::settings::Policy;
 
+use super::card_check::CardCheck;
 use super::kind::CardKind;
 use super::preference::CardPreference;
 use super::terms::{SgpuLimits, ShareTerms};
@@ -84,31 +85,30 @@ impl CardLimits {
         Some(&found.1)
     }
 
-    fn lists(&self, card: &Card) -> Option<&KindLimits> {
-        self.of_kind(CardVariant::of(card).kind)
-    }
-
     /// Whether all cards of a container have to be near one NUMA node, by kind.
     pub fn wants_one_numa(&self, kind: u16) -> bool {
         self.of_kind(kind).is_some_and(|lists| lists.one_numa)
     }
 
-    /// Whether the mode of a card will do.
-    pub fn admits_mode(&self, card: &Card) -> bool {
-        let mode = CardVariant::of(card).mode.name();
-        let wanted = self.lists(card).and_then(|lists| lists.mode.as_ref());
-        wanted.is_none_or(|wanted| wanted.contains(mode))
-    }
-
-    /// Whether the type of a card will do.
-    pub fn admits_type(&self, card: &Card) -> bool {
-        let lists = self.lists(card);
-        lists.is_none_or(|lists| lists.types.admits(&card.kind))
-    }
-
-    /// Whether a card is allowed by its UUID.
-    pub fn admits_uuid(&self, card: &Card) -> bool {
-        let lists = self.lists(card);
-        lists.is_none_or(|lists| lists.uuids.iter().all(|own| own.admits(&card.id)))
+    /// Whether the mode, the type and the UUID of a card will do.
+    pub fn admits(&self, card: &Card) -> Result<(), CardCheck> {
+        if self.lists.is_empty() {
+            return Ok(());
+        }
+        let CardVariant { kind, mode } = CardVariant::of(card);
+        let Some(lists) = self.of_kind(kind) else {
+            return Ok(());
+        };
+        let wanted = lists.mode.as_ref();
+        if !wanted.is_none_or(|wanted| wanted.contains(mode.name())) {
+            return Err(CardCheck::Mode);
+        }
+        if !lists.types.admits(&card.kind) {
+            return Err(CardCheck::Type);
+        }
+        match lists.uuids.iter().all(|own| own.admits(&card.id)) {
+            true => Ok(()),
+            false => Err(CardCheck::Uuid),
+        }
     }
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::part::CardPart;
 use crate::settings::Policy;
 
-use super::best_set::LinkedCards;
+use super::best_set::best_set;
 use super::check::Taken;
 use super::own::{HamiFamily, NeedOf, PodOnDevices};
 use super::place::CardOrder;
@@ -67,10 +67,12 @@ impl PodOnCards<'_> {
         let own = &need.beside(own)[..];
         let mut fitting: SmallVec<[RankedCard; 16]> = SmallVec::new();
         for at in 0..self.cards.cards.len() {
-            if self.admits(need, at, own).is_err() {
+            if self.is_allowed(need, at).is_err() || self.is_elsewhere(need, at, own) {
                 continue;
             }
-            fitting.push(self.ranked(need, at, self.used(at, own)));
+            if let Ok((_, used)) = self.gives(need, at, own) {
+                fitting.push(self.ranked(need, at, used));
+            }
         }
         preference.sort(&mut fitting);
         let mut order: CardOrder = fitting.iter().map(|card| card.at).collect();
@@ -118,8 +120,9 @@ impl PodOnCards<'_> {
         if is_split || count >= order.len() {
             return;
         }
-        let between = |one: usize, other: usize| links.between(order[one], order[other]);
-        let chosen = LinkedCards::new(order.len(), between).best(count, steps);
+        let cards = order.as_slice();
+        let between = |one: usize, other: usize| links.between(cards[one], cards[other]);
+        let chosen = best_set(order.len(), count, steps, between);
         let (mut first, mut rest) = (CardOrder::new(), CardOrder::new());
         for (place, at) in order.iter().enumerate() {
             match chosen >> place & 1 == 1 {

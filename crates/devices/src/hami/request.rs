@@ -1,5 +1,7 @@
 //! What a pod asks of the family, compiled.
 
+use smallvec::SmallVec;
+
 use crate::binding::{Annotation, AnnotationValue, BindProtocol, BindingAnnotations};
 use crate::facts::ContainerKind;
 use crate::ledger::{Allocation, Allocations, CardSummary, LedgerTime, NodeCards, charge_peak};
@@ -31,8 +33,8 @@ impl<F: HamiFamily> HamiRequest<F> {
     }
 
     /// Kinds the pod has cards of, each with its allocations in the order of containers.
-    fn by_kind<'a>(&self, allocations: &'a Allocations) -> Vec<(u16, Vec<&'a Allocation>)> {
-        let mut all: Vec<(u16, Vec<&Allocation>)> = Vec::new();
+    fn by_kind<'a>(&self, allocations: &'a Allocations) -> ByKind<'a> {
+        let mut all = ByKind::new();
         let mut rest = allocations.iter();
         for need in &self.needs {
             let own = rest.by_ref().take(need.count as usize);
@@ -107,6 +109,12 @@ impl<F: HamiFamily> HamiRequest<F> {
     }
 }
 
+/// Allocations by place of their kind.
+type ByKind<'a> = SmallVec<[(u16, SmallVec<[&'a Allocation; 4]>); 1]>;
+
+/// Annotations of a Binding that pods have nearly always at most.
+const USUAL_ANNOTATIONS: usize = 12;
+
 impl<F: HamiFamily> FamilyRequest for HamiRequest<F> {
     fn failures(&self) -> &[Failure] {
         &self.failures
@@ -162,7 +170,7 @@ impl<F: HamiFamily> FamilyRequest for HamiRequest<F> {
         cards: &NodeCards,
         allocations: &Allocations,
     ) -> BindingAnnotations {
-        let mut annotations = Vec::new();
+        let mut annotations = Vec::with_capacity(USUAL_ANNOTATIONS);
         let mut written = BindingAnnotations::default();
         let by_kind = self.by_kind(allocations);
         for (of, own) in &by_kind {
@@ -180,12 +188,14 @@ impl<F: HamiFamily> FamilyRequest for HamiRequest<F> {
         let stamp = |key| Annotation::new(key, AnnotationValue::Seconds);
         annotations.extend(F::STAMP.map(stamp));
         annotations.extend(protocol::place(node));
-        let of_kind = |(of, _): &(u16, _)| self.rules.kinds[usize::from(*of)].service;
-        if by_kind.iter().any(|one| of_kind(one) == PodLookup::Hami) {
+        let services = by_kind
+            .iter()
+            .map(|(of, _)| self.rules.kinds[usize::from(*of)].service);
+        if services.clone().any(|service| service == PodLookup::Hami) {
             annotations.extend(protocol::waits());
         }
-        for one in &by_kind {
-            written.merge(self.binding(of_kind(one)));
+        for service in services {
+            written.merge(self.binding(service));
         }
         BindingAnnotations {
             annotations,

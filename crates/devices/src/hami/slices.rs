@@ -4,9 +4,8 @@
 //! profile, or memory and cores, of which the smallest profile has as much. The profiles of a card stand where those of
 //! cards in MIG mode do, but without places: only how much is left counts.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use smallvec::SmallVec;
 
 use crate::binding::{Annotation, AnnotationValue};
 use crate::facts::ContainerFacts;
@@ -167,16 +166,14 @@ pub fn at_most(container: &ContainerFacts, kind: &CardKind) -> u32 {
     u32::from(names.any(|name| container.milli(name) > Some(0)))
 }
 
-/// What a profile takes of a card; all of it where the card has none that will do.
-pub fn part(ask: ProfileAsk, card: &Card, all: CardPart) -> CardPart {
-    match ask.of(&card.splits) {
-        Some(profile) => CardPart {
-            memory: profile.memory,
-            sharers: 1,
-            cores: profile.cores,
-        },
-        None => CardPart { sharers: 1, ..all },
-    }
+/// What a profile takes of a card, if the card has one that will do.
+pub fn part(ask: ProfileAsk, card: &Card) -> Option<CardPart> {
+    let profile = ask.of(&card.splits)?;
+    Some(CardPart {
+        memory: profile.memory,
+        sharers: 1,
+        cores: profile.cores,
+    })
 }
 
 /// What a list tells of a part of a card.
@@ -188,12 +185,6 @@ fn listed(part: CardPart, card: &Card) -> CardPart {
 }
 
 impl PodOnCards<'_> {
-    /// A card has a profile that will do, and as many slices.
-    pub fn has_profile(&self, ask: ProfileAsk, at: usize) -> bool {
-        let profile = ask.of(&self.cards.cards[at].splits);
-        profile.is_some_and(|one| one.cores <= CardPart::capacity(self.cards, at).cores)
-    }
-
     /// A container of the pod has some of another card: the device plugin is told one card of a pod.
     pub fn is_elsewhere(&self, need: &CardNeed, at: usize, own: &[Taken]) -> bool {
         let is_other = |one: &Taken| {
@@ -228,7 +219,7 @@ impl PodOnCards<'_> {
         let told = device.amounts();
         let told = told.filter(|(memory, percent)| *memory > 0 && *percent > 0);
         let Some((memory, percent)) = told else {
-            let part = part(ask, card, all);
+            let part = CardPart { sharers: 1, ..all };
             let why = "has a profile that the card does not tell, and no amounts: all of the card counts as used";
             return Some((part.portion(), listed(part, card).portion(), why.to_owned()));
         };
@@ -313,6 +304,15 @@ struct AssignedSlices<'a> {
     request: i64,
 }
 
+/// Containers of a pod, as an object of JSON.
+struct ByName<'a>(&'a [(String, AssignedSlices<'a>)]);
+
+impl Serialize for ByName<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, slices)| (name, slices)))
+    }
+}
+
 /// What the device plugin reads of a pod that has parts of a card.
 pub fn marks(pod: &HamiRequest<VendorCards>, has: &Marking) -> Vec<Annotation> {
     let text = AnnotationValue::Text;
@@ -330,9 +330,8 @@ pub fn marks(pod: &HamiRequest<VendorCards>, has: &Marking) -> Vec<Annotation> {
         })?;
         Some((*one, card, profile))
     });
-    let parts: Vec<(&Allocation, &Card, &CardSplit)> = parts.collect();
-    let mut containers: BTreeMap<String, AssignedSlices<'_>> = BTreeMap::new();
-    for (one, _, profile) in &parts {
+    let parts: SmallVec<[(&Allocation, &Card, &CardSplit); 2]> = parts.collect();
+    let containers = parts.iter().map(|(one, _, profile)| {
         let (profile_name, profile_id) = profile.name.split_once(' ').unwrap_or_default();
         let slices = AssignedSlices {
             allocated: false,
@@ -340,9 +339,11 @@ pub fn marks(pod: &HamiRequest<VendorCards>, has: &Marking) -> Vec<Annotation> {
             profile_name,
             request: profile.cores,
         };
-        containers.insert(pod.name(one.container), slices);
-    }
-    let containers = serde_json::to_string(&containers).unwrap_or_default();
+        (pod.name(one.container), slices)
+    });
+    let mut containers: SmallVec<[(String, AssignedSlices<'_>); 2]> = containers.collect();
+    containers.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    let containers = serde_json::to_string(&ByName(&containers)).unwrap_or_default();
     marks.push(Annotation::new(CONTAINERS, text(containers)));
     if let Some((_, card, profile)) = parts.first() {
         for key in INDICES {

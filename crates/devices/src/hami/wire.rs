@@ -5,6 +5,8 @@
 //! container  = *( uuid "," word "," MiB "," cores ":" )
 //! ```
 
+use std::fmt::Write as _;
+
 use super::registered_card::MAX_CARDS;
 
 /// A device as read; what is no possible number is missing.
@@ -29,7 +31,8 @@ impl ReadDevice<'_> {
 
 /// Adds a device to an element.
 pub fn push_device(text: &mut String, id: &str, word: &str, memory: i64, cores: i64) {
-    text.push_str(&format!("{id},{word},{memory},{cores}:"));
+    // A text takes whatever is written.
+    let _ = write!(text, "{id},{word},{memory},{cores}:");
 }
 
 /// Ends an element.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{VendorNode, family, pod, settings};
 use crate::binding::BindProtocol;
 use crate::config::DeviceConfig;
-use crate::hami::best_set::{LinkedCards, STEPS_OF_POD};
+use crate::hami::best_set::{STEPS_OF_POD, best_set};
 use crate::hami::limits::CardLimits;
 use crate::hami::own::{HamiRules, PodOnDevices};
 use crate::hami::place::TriesLeft;
@@ -49,8 +49,9 @@ fn by_rule(points: &Points, count: usize) -> u64 {
 /// The set that is found, and the steps it took.
 fn found(points: &Points, count: usize) -> (u64, u32) {
     let mut steps = STEPS_OF_POD;
-    let linked = LinkedCards::new(points.len(), |one, other| points[one][other]);
-    (linked.best(count, &mut steps), STEPS_OF_POD - steps)
+    let between = |one: usize, other: usize| points[one][other];
+    let set = best_set(points.len(), count, &mut steps, between);
+    (set, STEPS_OF_POD - steps)
 }
 
 fn table(cards: usize, between: impl Fn(usize, usize) -> u32) -> Points {
@@ -191,9 +192,9 @@ fn steps_are_bounded_however_many_cards_there_are_and_however_they_are_linked() 
 #[test]
 fn without_steps_the_first_cards_are_taken() {
     let points = table(16, noise);
-    let linked = LinkedCards::new(16, |one, other| points[one][other]);
     let mut steps = 0;
-    assert_eq!(linked.best(5, &mut steps), 0b11111);
+    let set = best_set(16, 5, &mut steps, |one, other| points[one][other]);
+    assert_eq!(set, 0b11111);
     assert_eq!(steps, 0);
 }
 
