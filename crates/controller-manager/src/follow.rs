@@ -77,7 +77,7 @@ fn row(kind: ManagedKind) -> FollowedKind {
         // Pods every API server has, of every other kind an older one may not know the version.
         may_be_absent: kind != ManagedKind::Pod,
         protects: required,
-        ..FollowedKind::new(path.kind, path.group, path.plural, vec![path.api_version()])
+        ..FollowedKind::new(kind.label(), path.group, path.plural, kind.api_versions())
     }
 }
 

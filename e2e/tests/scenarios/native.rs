@@ -33,7 +33,7 @@ fn native_group(name: &str, spec: &Value) -> Value {
 }
 
 /// Makes a PodGroup of so many pods at once or none.
-fn make_gang(lab: &Lab, name: &str, count: usize) -> Result<()> {
+pub(crate) fn make_gang(lab: &Lab, name: &str, count: usize) -> Result<()> {
     let spec = json!({"schedulingPolicy": {"gang": {"minCount": count}}});
     lab.rest().create(NATIVE, &native_group(name, &spec))?;
     Ok(())
@@ -47,7 +47,7 @@ fn make_basic(lab: &Lab, name: &str) -> Result<()> {
 }
 
 /// A pod of such a group, one CPU.
-fn native_member(name: &str, group: &str) -> Value {
+pub(crate) fn native_member(name: &str, group: &str) -> Value {
     let mut pod = bare_pod(name, Some("1"));
     pod["spec"]["schedulingGroup"] = json!({"podGroupName": group});
     pod

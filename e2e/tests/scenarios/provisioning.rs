@@ -1,15 +1,17 @@
-//! Room for all pods of a Job, asked of Cluster Autoscaler by a ProvisioningRequest.
+//! Room for all pods of a Job or of a PodGroup, asked of Cluster Autoscaler by a ProvisioningRequest.
 
 use anyhow::{Context, Result, ensure};
 use http::Method;
 use pumice_e2e::{
-    Controllers, Lab, LabGuard, NodeShape, Scheduler, Setup, create_nodes, eventually,
+    Controllers, Lab, LabGuard, NodeShape, Scheduler, Setup, create_nodes, eventually, member,
+    pod_group,
 };
 use serde_json::{Value, json};
 
 use crate::autoscaling::{by_capability, create_queue};
 use crate::controllers::{JOBS, events, job};
-use crate::{LIMIT, LONG, PODS, QUIET, wait_bound};
+use crate::native::{make_gang, native_member};
+use crate::{GROUPS, LIMIT, LONG, PODS, QUIET, wait_bound};
 
 const REQUESTS: &str = "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests";
 const CLASS: &str = "best-effort-atomic-scale-up.autoscaling.x-k8s.io";
@@ -103,6 +105,13 @@ fn answer(lab: &LabGuard, request: &Value, condition: &str, message: &str) -> Re
     Ok(())
 }
 
+/// A pod of a PodGroup that asks for its room with the others.
+fn joining(mut pod: Value, class: &str) -> Value {
+    pod["metadata"]["annotations"]["pumice.sh/provisioning-class"] = json!(class);
+    pod["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "4"});
+    pod
+}
+
 /// The request was written as the autoscaler reads it, and the pods are those that it is for.
 fn is_whole(lab: &LabGuard, request: &Value) -> Result<()> {
     let sets = request["spec"]["podSets"].as_array().context("sets")?;
@@ -165,14 +174,96 @@ fn a_gang_gets_its_nodes_by_one_request_and_what_a_queue_holds_back_asks_for_non
         memory: "64Gi",
         ..NodeShape::default()
     };
+    answer(&lab, &request, "Provisioned", "three nodes come")?;
     create_nodes(lab.rest(), "bought", 3, &shape)?;
-    answer(&lab, &request, "Provisioned", "three nodes are there")?;
     wait_bound(&lab, &scheduler, "train-", 3)?;
     eventually(LIMIT, "the Job is told that it has its room", || {
-        is_told(&lab, "train", "has its room: three nodes are there")
+        is_told(&lab, "train", "has its room: three nodes come")
     })?;
     std::thread::sleep(QUIET);
     let all = lab.rest().list(REQUESTS)?;
     ensure!(all.len() == 1, "one scale-up for the gang: {all:?}");
+    Ok(())
+}
+
+/// The request is for two pods of four cores of the PodGroup of this name and version, which wait for it.
+fn is_of_group(lab: &LabGuard, request: &Value, name: &str, version: &str) -> Result<()> {
+    let metadata = &request["metadata"];
+    let owner = &metadata["ownerReferences"][0];
+    ensure!(
+        metadata["name"] == name && owner["apiVersion"] == version,
+        "{request}"
+    );
+    let sets = request["spec"]["podSets"].as_array().context("sets")?;
+    ensure!(sets.len() == 1 && sets[0]["count"] == 2, "{request}");
+    let template = sets[0]["podTemplateRef"]["name"].as_str();
+    let template = template.context("a template")?;
+    let path = format!("/api/v1/namespaces/default/podtemplates/{template}");
+    let template = lab.rest().get(&path)?;
+    let container = &template["template"]["spec"]["containers"][0];
+    ensure!(
+        container["resources"]["requests"]["cpu"] == "4",
+        "{template}"
+    );
+    let pod = lab.rest().get(&format!("{PODS}/{name}-0"))?;
+    let consumed = "autoscaling.x-k8s.io/consume-provisioning-request";
+    ensure!(pod["metadata"]["annotations"][consumed] == name, "{pod}");
+    Ok(())
+}
+
+#[test]
+fn pods_of_volcanos_and_kubernetes_groups_get_their_nodes_by_one_request_each() -> Result<()> {
+    let lab = Lab::take()?;
+    lab.cluster().apply(DEFINITION)?;
+    lab.cluster().install_policies()?;
+    lab.nodes(1, "1", "4Gi")?;
+    create_queue(&lab, "default", "100")?;
+    let controllers = Controllers::start(lab.cluster(), &Setup::default())?;
+    let scheduler = Scheduler::start(lab.cluster(), &by_capability()?)?;
+    let ray = pod_group("ray", &json!({"minMember": 2, "queue": "default"}));
+    lab.rest().create(GROUPS, &ray)?;
+    make_gang(&lab, "rank", 2)?;
+    for at in 0..2 {
+        let pods = [
+            member(&format!("ray-{at}"), "ray"),
+            native_member(&format!("rank-{at}"), "rank"),
+        ];
+        for pod in pods {
+            lab.rest().create(PODS, &joining(pod, CLASS))?;
+        }
+    }
+    let wrong = joining(member("wrong", "ray"), "Check Capacity");
+    lab.rest().create(PODS, &wrong)?;
+    let mut requests = controllers.eventually(LONG, "room is asked for, for each", || {
+        let all = lab.rest().list(REQUESTS).unwrap_or_default();
+        Ok((all.len() == 2).then_some(all))
+    })?;
+    requests.sort_by_key(|request| request["metadata"]["name"].to_string());
+    for (request, (name, version)) in requests.iter().zip([
+        ("rank", "scheduling.k8s.io/v1beta1"),
+        ("ray", "scheduling.volcano.sh/v1beta1"),
+    ]) {
+        is_of_group(&lab, request, name, version)?;
+    }
+    eventually(LIMIT, "the PodGroup is told of it", || {
+        is_told(&lab, "rank", "asks for room for 2 pods at once")
+    })?;
+    eventually(LIMIT, "a wrong class is told", || {
+        is_told(&lab, "ray", "\"Check Capacity\" is no name of a class")
+    })?;
+    let shape = NodeShape {
+        cpu: "4",
+        memory: "64Gi",
+        ..NodeShape::default()
+    };
+    for request in &requests {
+        answer(&lab, request, "Provisioned", "two nodes come")?;
+    }
+    create_nodes(lab.rest(), "bought", 5, &shape)?;
+    wait_bound(&lab, &scheduler, "ray-", 2)?;
+    wait_bound(&lab, &scheduler, "rank-", 2)?;
+    std::thread::sleep(QUIET);
+    let all = lab.rest().list(REQUESTS)?;
+    ensure!(all.len() == 2, "one scale-up for each gang: {all:?}");
     Ok(())
 }

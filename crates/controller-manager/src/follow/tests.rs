@@ -110,6 +110,12 @@ async fn kinds_that_are_not_installed_hold_up_nothing_and_pods_do() {
 }
 
 #[test]
+fn no_two_kinds_have_one_name_in_numbers() {
+    let names: BTreeSet<&str> = FOLLOWED.iter().map(|kind| row(*kind).name).collect();
+    assert_eq!(names.len(), FOLLOWED.len());
+}
+
+#[test]
 fn without_these_nothing_is_done_and_they_are_looked_at() {
     let rows = FOLLOWED.iter().map(|kind| row(*kind));
     let required: BTreeSet<&str> = rows

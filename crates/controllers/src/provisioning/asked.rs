@@ -1,95 +1,94 @@
 //! For which pods room is asked for.
 
-use pumice_api::Job;
-
-use super::ProvisioningLook;
-use crate::job::{minimum, task_name};
-use crate::runtime::{PodWait, TrackedPhase};
-
-/// Pods of one task.
+/// Pods of one template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AskedSet {
-    /// Position of the task in the Job.
-    pub task: usize,
+    /// Position of the tally that it was chosen of: of the task in a Job, of the shape in a PodGroup.
+    pub at: usize,
     /// Number of pods.
     pub count: i32,
 }
 
-/// Pods of a Job that lack nodes: of one that has not started those that it lacks to start, so that it starts where there is
+/// Pods that are alike, of which a request names one as template.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SetTally {
+    /// Fewest of them that have to have nodes for the others to start.
+    pub minimum: i32,
+    /// Pods that have a node, or have done their work.
+    pub placed: i32,
+    /// Pods that lack one, and wait for this request.
+    pub lacking: i32,
+}
+
+/// What the pods of one who asks lack.
+#[derive(Clone, Debug, Default)]
+pub struct PodTally {
+    /// Pods that are alike, in the order in which they are chosen.
+    pub sets: Vec<SetTally>,
+    /// Pods that have to have nodes before any starts.
+    pub to_start: i32,
+    /// Pods of all sets that have a node, or have done their work.
+    pub placed: i32,
+    /// Nothing is known yet of some pod without node.
+    pub is_undecided: bool,
+    /// Some pod without node waits for the request, be it that it lacks a node or something else.
+    pub waits: bool,
+}
+
+/// Pods for which room is asked for: of who has not started those that it lacks to start, so that it starts where there is
 /// no room for all; then the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodsToAskFor {
     sets: Vec<AskedSet>,
 }
 
-/// One task.
-#[derive(Clone, Copy, Default)]
-struct TaskTally {
-    /// Pods that have a node, or have done their work.
-    placed: i32,
-    /// Pods that lack one.
-    lacking: i32,
-    asked: i32,
+impl PodTally {
+    /// Pods to ask for. Nothing while some of those that are needed to start wait for something else.
+    pub fn chosen(&self) -> PodsToAskFor {
+        let need = self.to_start.saturating_sub(self.placed);
+        match need > 0 {
+            true => self.to_start(need).unwrap_or_default(),
+            // A request cannot be changed, so it waits until it knows them all.
+            false if self.is_undecided => PodsToAskFor::default(),
+            false => self.all(),
+        }
+    }
+
+    /// All that lack nodes.
+    pub fn all(&self) -> PodsToAskFor {
+        PodsToAskFor::of(self.sets.iter().map(|set| set.lacking))
+    }
+
+    /// So many pods, with those that sets lack of their minimums; `None` if there are not as many.
+    fn to_start(&self, mut need: i32) -> Option<PodsToAskFor> {
+        let least: i32 = self.sets.iter().map(|set| set.minimum).sum();
+        let has_minimums = least <= self.to_start;
+        let mut counts = Vec::with_capacity(self.sets.len());
+        for set in &self.sets {
+            let short = set.minimum - set.placed;
+            if has_minimums && short > set.lacking {
+                return None;
+            }
+            let count = short.clamp(0, set.lacking);
+            need -= count;
+            counts.push(count);
+        }
+        for (count, set) in counts.iter_mut().zip(&self.sets) {
+            let more = need.clamp(0, set.lacking - *count);
+            *count += more;
+            need -= more;
+        }
+        (need <= 0).then(|| PodsToAskFor::of(counts))
+    }
 }
 
 impl PodsToAskFor {
-    /// What a defaulted Job lacks of pods that wait for this request of this class. Nothing while some of the pods that it
-    /// needs to start wait for something else.
-    pub fn of(look: &ProvisioningLook<'_>) -> Self {
-        let (job, uid) = (look.job, super::uid(look.job));
-        let wanted = (look.name.as_str(), look.class);
-        let mut is_undecided = false;
-        let mut tallies = vec![TaskTally::default(); job.spec.tasks.len()];
-        for pod in look.cache.pods_of_job(&look.of.namespace, &look.of.name) {
-            let Some(member) = pod.member.as_ref().filter(|one| *one.job_uid == *uid) else {
-                continue;
-            };
-            let mut tasks = job.spec.tasks.iter();
-            let Some(at) = tasks.position(|task| *task_name(task) == *member.task) else {
-                continue;
-            };
-            let is_over = pod.deleted.is_some() || pod.phase == TrackedPhase::Failed;
-            let is_placed = pod.is_bound || pod.phase == TrackedPhase::Succeeded;
-            match (is_over, is_placed) {
-                (true, _) => {}
-                (false, true) => tallies[at].placed += 1,
-                (false, false) => {
-                    let consumes = member.consumes.as_ref();
-                    let is_for_it = consumes.is_some_and(|(of, by)| (&**of, &**by) == wanted);
-                    let lacks = member.wait == PodWait::LacksNode && is_for_it;
-                    tallies[at].lacking += i32::from(lacks);
-                    is_undecided |= member.wait == PodWait::Undecided;
-                }
-            }
-        }
-        Self::chosen(job, tallies, is_undecided)
-    }
-
-    /// Pods to ask for, by what each task lacks.
-    fn chosen(job: &Job, mut tallies: Vec<TaskTally>, is_undecided: bool) -> Self {
-        let placed: i32 = tallies.iter().map(|tally| tally.placed).sum();
-        let need = job.spec.min_available - placed;
-        let is_enough = match need > 0 {
-            true => choose_to_start(job, &mut tallies, need),
-            false => {
-                for tally in &mut tallies {
-                    tally.asked = tally.lacking;
-                }
-                // A request cannot be changed, so it waits until it knows them all.
-                !is_undecided
-            }
-        };
-        if !is_enough {
-            return Self::default();
-        }
-        let sets = tallies.iter().enumerate();
-        let sets = sets.filter(|(_, tally)| tally.asked > 0);
-        let set = |(task, tally): (usize, &TaskTally)| AskedSet {
-            task,
-            count: tally.asked,
-        };
+    /// So many of each set.
+    fn of(counts: impl IntoIterator<Item = i32>) -> Self {
+        let sets = counts.into_iter().enumerate();
+        let sets = sets.filter(|(_, count)| *count > 0);
         Self {
-            sets: sets.map(set).collect(),
+            sets: sets.map(|(at, count)| AskedSet { at, count }).collect(),
         }
     }
 
@@ -98,7 +97,7 @@ impl PodsToAskFor {
         self.sets.is_empty()
     }
 
-    /// Pods of each task that has some.
+    /// Pods of each set that has some.
     pub fn sets(&self) -> &[AskedSet] {
         &self.sets
     }
@@ -110,25 +109,4 @@ impl PodsToAskFor {
             "asks for room for {pods} pods at once, by ProvisioningRequest {request} of class {class}"
         )
     }
-}
-
-/// Chooses what a Job lacks to start: so many pods, with those that its tasks lack of their minimums. Whether there are as
-/// many.
-fn choose_to_start(job: &Job, tallies: &mut [TaskTally], mut need: i32) -> bool {
-    let least: i32 = job.spec.tasks.iter().map(minimum).sum();
-    let has_minimums = least <= job.spec.min_available;
-    for (tally, task) in tallies.iter_mut().zip(&job.spec.tasks) {
-        let short = minimum(task) - tally.placed;
-        if has_minimums && short > tally.lacking {
-            return false;
-        }
-        tally.asked = short.clamp(0, tally.lacking);
-        need -= tally.asked;
-    }
-    for tally in tallies {
-        let more = need.clamp(0, tally.lacking - tally.asked);
-        tally.asked += more;
-        need -= more;
-    }
-    need <= 0
 }

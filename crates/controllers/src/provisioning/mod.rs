@@ -1,39 +1,43 @@
-//! Room for all pods of a Job, asked of Cluster Autoscaler at once (docs/spec/17 §6).
+//! Room for all pods of a gang, asked of Cluster Autoscaler at once (docs/spec/17 §6).
 //!
 //! An autoscaler that looks at each pod for itself may buy half of what a gang needs and find no more. A Job with annotation
-//! `pumice.sh/provisioning-class` has its room asked for as a whole: by a ProvisioningRequest, which names its pods by templates.
+//! `pumice.sh/provisioning-class`, or a PodGroup whose pods have it, has its room asked for as a whole: by a
+//! ProvisioningRequest, which names its pods by templates.
 //!
 //! ```text
-//!  Job with the annotation ─► its pods name the request, and no node is bought for one of them alone
-//!  scheduler: no nodes     ─► PodTemplates, then the ProvisioningRequest ─► autoscaler ─► nodes ─► scheduler
-//!                                      ▲                                        │
-//!                                      └─ deleted, made again after a pause ◄── failed, or its booking ended in vain
+//!  the annotation      ─► pods name the request, and no node is bought for one of them alone
+//!  scheduler: no nodes ─► PodTemplates, then the ProvisioningRequest ─► autoscaler ─► nodes ─► scheduler
+//!                                  ▲                                        │
+//!                                  └─ deleted, made again after a pause ◄── failed, or its booking ended in vain
 //! ```
 //!
 //! What a queue or a quota holds back is not asked for: only the scheduler says that nodes are what pods lack.
 
 mod asked;
+mod groups;
+mod jobs;
 mod verdict;
 mod writes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::PodTemplate;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use pumice_api::{Job, ProvisioningRequest, keys};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use pumice_api::{Job, ProvisioningRequest};
 
 use crate::job::phase::JobPhase;
-use crate::job::{defaults, pod_group_name, pod_template, provisioning_class};
+use crate::job::{defaults, pod_group_name, provisioning_class};
 use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
-    Observed, PodWait, Reconciliation, StandingEvents, TrackedPod, WriteOutcome,
+    Observed, PodWait, Reconciliation, StandingEvents, WriteOutcome,
 };
 use asked::PodsToAskFor;
+use groups::{GroupNeed, GroupPods};
 use verdict::AutoscalerVerdict;
 
-/// Event on a Job: what was asked for, and what became of it.
+/// Event on who asks: what was asked for, and what became of it.
 const REASON: &str = "Provisioning";
 
 /// How many sets of pods a ProvisioningRequest may have.
@@ -42,23 +46,33 @@ const MAX_SETS: usize = 32;
 /// After a refusal it is asked again this much later.
 const PAUSE: SignedDuration = SignedDuration::from_mins(5);
 
-/// Asks for room for Jobs.
+/// Asks for room for Jobs and PodGroups.
 #[derive(Debug, Default)]
 pub struct ProvisioningController {
-    /// Templates that were written: UID of the Job, name.
+    /// Templates that were written: UID of who asks, name.
     templates: BTreeSet<(String, String)>,
+    /// Pods that ask with the others of their PodGroup, by group.
+    pods: HashMap<ManagedRef, BTreeSet<ManagedRef>>,
     standing: StandingEvents,
 }
 
-/// A look at one Job.
-struct ProvisioningLook<'a> {
+/// Who asks: a Job, or a PodGroup of either kind.
+struct RoomAsker<'a> {
     of: &'a ManagedRef,
-    job: &'a Job,
+    meta: &'a ObjectMeta,
+    /// `apiVersion` of the object.
+    api_version: String,
     class: &'a str,
     /// Name of its request.
-    name: String,
-    cache: &'a ObjectCache,
-    now: Timestamp,
+    request: String,
+}
+
+/// What somebody asks for.
+struct RoomWish<'a> {
+    asked: &'a PodsToAskFor,
+    /// Some pod without node waits for the request.
+    waits: bool,
+    templates: &'a dyn Fn() -> Option<Vec<PodTemplate>>,
 }
 
 impl ProvisioningController {
@@ -70,67 +84,196 @@ impl ProvisioningController {
         Box::new(Self::default())
     }
 
-    /// What is to be done for a Job with a class.
-    fn look(&self, look: &ProvisioningLook<'_>) -> Reconciliation {
-        let there = look
-            .cache
-            .provisioning_request(&look.of.namespace, &look.name);
-        let asked = PodsToAskFor::of(look);
+    /// What is to be done for somebody who asks.
+    fn settle(
+        &self,
+        asker: &RoomAsker<'_>,
+        wish: &RoomWish<'_>,
+        cache: &ObjectCache,
+        now: Timestamp,
+    ) -> Reconciliation {
+        let kind = asker.of.kind.path().kind;
+        let there = cache.provisioning_request(&asker.of.namespace, &asker.request);
         match there {
-            Some(request) if !is_of(request, look.job) => {
+            Some(request) if !is_of(request, asker.meta) => {
                 let text = format!(
-                    "ProvisioningRequest {} is not of this Job: delete it, and room is asked for",
-                    look.name
+                    "ProvisioningRequest {} is not of this {kind}: delete it, and room is asked for",
+                    asker.request
                 );
-                look.says(true, text)
+                asker.only_says(true, text)
             }
-            Some(request) => look.judge(request, &asked),
-            None if asked.is_empty() => Reconciliation::nothing(),
-            None if !look.cache.is_followed(ManagedKind::ProvisioningRequest) => {
-                let text = "the API server has no ProvisioningRequest of autoscaling.x-k8s.io/v1, so no nodes are \
-                            bought for this Job: install the definition of Cluster Autoscaler, or make the Job without \
-                            annotation pumice.sh/provisioning-class";
-                let found = look.says(true, text.to_owned());
-                let again_at = look.now.checked_add(PAUSE).ok();
+            Some(request) if !wish.waits && is_open(request) => asker.takes_back(cache),
+            Some(request) => asker.judge(request, wish, now),
+            None if wish.asked.is_empty() => Reconciliation::nothing(),
+            None if !cache.is_followed(ManagedKind::ProvisioningRequest) => {
+                let text = format!(
+                    "the API server has no ProvisioningRequest of autoscaling.x-k8s.io/v1, so no nodes are bought for \
+                     this {kind}: install the definition of Cluster Autoscaler, or make it without annotation \
+                     pumice.sh/provisioning-class"
+                );
+                let found = asker.only_says(true, text);
+                let again_at = now.checked_add(PAUSE).ok();
                 Reconciliation { again_at, ..found }
             }
-            None if asked.sets().len() > MAX_SETS => {
+            None if wish.asked.sets().len() > MAX_SETS => {
+                let what = match asker.of.kind {
+                    ManagedKind::Job => "tasks",
+                    _ => "kinds of pods",
+                };
                 let text = format!(
-                    "{} tasks lack nodes, and a ProvisioningRequest has {MAX_SETS} sets of pods at most: use fewer \
-                     tasks, or make the Job without annotation pumice.sh/provisioning-class",
-                    asked.sets().len()
+                    "{} {what} lack nodes, and a ProvisioningRequest has {MAX_SETS} sets of pods at most: use fewer \
+                     {what}, or make it without annotation pumice.sh/provisioning-class",
+                    wish.asked.sets().len()
                 );
-                look.says(true, text)
+                asker.only_says(true, text)
             }
-            None => self.ask(look, &asked),
+            None => self.ask(asker, wish),
         }
     }
 
     /// Writes the templates, and once they are there the request.
-    fn ask(&self, look: &ProvisioningLook<'_>, asked: &PodsToAskFor) -> Reconciliation {
-        let sets = asked.sets().iter();
-        let templates = sets.map(|set| pod_template(look.job, set.task));
-        let Some(templates) = templates.collect::<Option<Vec<PodTemplate>>>() else {
-            // A plugin cannot prepare the pods, which the Job is told.
+    fn ask(&self, asker: &RoomAsker<'_>, wish: &RoomWish<'_>) -> Reconciliation {
+        let Some(templates) = (wish.templates)() else {
             return Reconciliation::nothing();
         };
         let is_new = |template: &&PodTemplate| {
             let name = template.metadata.name.clone().unwrap_or_default();
-            !self.templates.contains(&(uid(look.job).to_owned(), name))
+            let known = (uid(asker.meta).to_owned(), name);
+            !self.templates.contains(&known)
         };
         let missing = templates.iter().filter(is_new);
         let mut writes: Vec<ApiWrite> = missing.filter_map(writes::template).collect();
         if writes.is_empty() {
-            writes = vec![writes::request(look, asked, &templates)];
+            writes = vec![writes::request(asker, wish.asked, &templates)];
         }
-        let found = look.says(false, asked.words(&look.name, look.class));
+        let found = asker.only_says(false, wish.asked.words(&asker.request, asker.class));
         Reconciliation { writes, ..found }
+    }
+
+    fn for_job(
+        &self,
+        of: &ManagedRef,
+        job: &Job,
+        cache: &ObjectCache,
+        now: Timestamp,
+    ) -> Reconciliation {
+        let phase = JobPhase::read(&job.status.state.phase);
+        let is_stopped = matches!(
+            phase,
+            JobPhase::Aborting | JobPhase::Aborted | JobPhase::Terminating
+        );
+        let mut asker = RoomAsker {
+            of,
+            meta: &job.metadata,
+            api_version: of.kind.path().api_version(),
+            class: "",
+            request: pod_group_name(job),
+        };
+        if phase.is_final() || is_stopped {
+            return asker.takes_back(cache);
+        }
+        let of_nobody = |asker: &RoomAsker<'_>| jobs::of_nobody(asker, cache).into_iter();
+        let mut found = Reconciliation::nothing();
+        match provisioning_class(job) {
+            Ok(Some(class)) => {
+                asker.class = class;
+                let mut whole = job.clone();
+                defaults(&mut whole);
+                let tally = jobs::tally(&asker, &whole, cache);
+                let asked = tally.chosen();
+                let wish = RoomWish {
+                    asked: &asked,
+                    waits: tally.waits,
+                    templates: &|| jobs::templates(&whole, asked.sets()),
+                };
+                found = self.settle(&asker, &wish, cache, now);
+            }
+            Ok(None) => found.events.extend(of_nobody(&asker)),
+            Err(text) => {
+                found.events.push(asker.says(true, wrong_class(text)));
+                found.events.extend(of_nobody(&asker));
+            }
+        }
+        found
+    }
+
+    fn for_group(
+        &self,
+        of: &ManagedRef,
+        object: &Observed,
+        cache: &ObjectCache,
+        now: Timestamp,
+    ) -> Reconciliation {
+        let (Some(need), Some(meta)) = (GroupNeed::of(object), object.meta()) else {
+            return Reconciliation::nothing();
+        };
+        let pods = self.pods.get(of).into_iter().flatten();
+        let pods = GroupPods::of(of, need, pods, cache);
+        let api_version = match object {
+            Observed::NativeGroup(group) if !group.api_version.is_empty() => {
+                group.api_version.clone()
+            }
+            _ => of.kind.path().api_version(),
+        };
+        let asker = RoomAsker {
+            of,
+            meta,
+            api_version,
+            class: pods.class,
+            request: of.name.clone(),
+        };
+        let mut found = match pods.wait() {
+            true => {
+                let asked = pods.chosen(need);
+                let wish = RoomWish {
+                    asked: &asked,
+                    waits: true,
+                    templates: &|| pods.templates(&asker, asked.sets()),
+                };
+                self.settle(&asker, &wish, cache, now)
+            }
+            false => asker.takes_back(cache),
+        };
+        found.events.extend(pods.complaints(&asker));
+        found
+    }
+
+    /// Keeps which pods ask with which PodGroup; the groups concerned.
+    fn follow(&mut self, change: ObjectChange<'_>) -> Vec<ManagedRef> {
+        let group = |object: &Observed| Some(object.as_pod()?.consuming.as_ref()?.group.clone());
+        let before = change.before.and_then(group);
+        let after = change.after.and_then(group);
+        if let Some(group) = before
+            .as_ref()
+            .filter(|group| after.as_ref() != Some(*group))
+            && let Some(pods) = self.pods.get_mut(group)
+        {
+            pods.remove(change.of);
+            if pods.is_empty() {
+                self.pods.remove(group);
+            }
+        }
+        if let Some(group) = &after {
+            let pods = self.pods.entry(group.clone()).or_default();
+            pods.insert(change.of.clone());
+        }
+        let mut groups: Vec<ManagedRef> = before.into_iter().chain(after).collect();
+        groups.dedup();
+        match change.alters(ask_of) {
+            true => groups,
+            false => Vec::new(),
+        }
     }
 }
 
-impl ProvisioningLook<'_> {
+impl RoomAsker<'_> {
     /// What the autoscaler says of the request; one that is over and has not helped is deleted after a pause.
-    fn judge(&self, request: &ProvisioningRequest, asked: &PodsToAskFor) -> Reconciliation {
+    fn judge(
+        &self,
+        request: &ProvisioningRequest,
+        wish: &RoomWish<'_>,
+        now: Timestamp,
+    ) -> Reconciliation {
         let verdict = AutoscalerVerdict::of(request);
         let is_going = request.metadata.deletion_timestamp.is_some();
         let is_other = request.spec.provisioning_class_name != self.class;
@@ -138,12 +281,12 @@ impl ProvisioningLook<'_> {
             let at = since.max(Timestamp::UNIX_EPOCH).checked_add(PAUSE);
             at.unwrap_or(Timestamp::MAX)
         });
-        let lacks = !asked.is_empty();
+        let lacks = !wish.asked.is_empty();
         let mut found = match verdict.words(request, again_at.filter(|_| lacks), lacks) {
-            Some((warning, text)) => self.says(warning, text),
+            Some((warning, text)) => self.only_says(warning, text),
             None => Reconciliation::nothing(),
         };
-        let is_due = again_at.is_some_and(|at| at <= self.now);
+        let is_due = again_at.is_some_and(|at| at <= now);
         if !is_going && (is_other || lacks && is_due) {
             found.writes.push(writes::delete(self.of, request));
         } else if lacks && !is_going {
@@ -152,31 +295,42 @@ impl ProvisioningLook<'_> {
         found
     }
 
-    /// The Job names no class any more: pods that were made before wait for a request all the same.
-    fn of_nobody(&self) -> Reconciliation {
-        let waits = |pod: &TrackedPod| {
-            let member = pod.member.as_ref();
-            let consumes = member.and_then(|member| member.consumes.as_ref());
-            !pod.is_bound && consumes.is_some_and(|(request, _)| **request == *self.name)
+    /// Deletes its request as long as nothing came of that.
+    fn takes_back(&self, cache: &ObjectCache) -> Reconciliation {
+        let there = cache.provisioning_request(&self.of.namespace, &self.request);
+        let Some(open) = there.filter(|request| is_of(request, self.meta) && is_open(request))
+        else {
+            return Reconciliation::nothing();
         };
-        let mut pods = self.cache.pods_of_job(&self.of.namespace, &self.of.name);
-        match pods.any(waits) {
-            true => {
-                let text = format!(
-                    "its pods wait for ProvisioningRequest {}, which nobody makes without annotation \
-                     pumice.sh/provisioning-class: write it again, or delete the pods",
-                    self.name
-                );
-                self.says(true, text)
-            }
-            false => Reconciliation::nothing(),
+        let text = format!(
+            "ProvisioningRequest {} is taken back: no pod waits for it",
+            self.request
+        );
+        Reconciliation {
+            writes: vec![writes::delete(self.of, open)],
+            ..self.only_says(false, text)
         }
     }
 
-    fn says(&self, warning: bool, message: String) -> Reconciliation {
-        let event = event(self.job, warning, message);
+    /// The reference by which what is made for it goes with it.
+    fn owner(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: self.api_version.clone(),
+            kind: self.of.kind.path().kind.to_owned(),
+            name: self.of.name.clone(),
+            uid: uid(self.meta).to_owned(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }
+    }
+
+    fn says(&self, warning: bool, message: String) -> ObjectEvent {
+        ObjectEvent::about(self.of.kind, self.meta, warning, REASON, message)
+    }
+
+    fn only_says(&self, warning: bool, message: String) -> Reconciliation {
         Reconciliation {
-            events: vec![event],
+            events: vec![self.says(warning, message)],
             ..Reconciliation::nothing()
         }
     }
@@ -190,35 +344,38 @@ impl Controller for ProvisioningController {
     fn concerned(&mut self, change: ObjectChange<'_>, cache: &ObjectCache) -> Vec<ManagedRef> {
         let either = change.after.or(change.before);
         let namespace = &change.of.namespace;
-        let job: Option<String> = match change.of.kind {
-            ManagedKind::Job => Some(change.of.name.clone()),
-            ManagedKind::Pod if change.alters(lack_of) => either
-                .and_then(lack_of)
-                .filter(|(name, _)| {
-                    let job = cache.job(namespace, name);
-                    job.is_some_and(|job| provisioning_class(job) != Ok(None))
-                })
-                .map(|(job, _)| job.to_owned()),
-            ManagedKind::ProvisioningRequest => {
-                let request = either.and_then(request_of);
-                request.and_then(job_of).map(|owner| owner.name.clone())
+        let mut concerned = Vec::new();
+        match change.of.kind {
+            ManagedKind::Job => concerned.push(change.of.clone()),
+            ManagedKind::Pod => {
+                concerned = self.follow(change);
+                if change.alters(lack_of)
+                    && let Some((name, _)) = either.and_then(lack_of)
+                    && let Some(job) = cache.job(namespace, name)
+                    && provisioning_class(job) != Ok(None)
+                {
+                    concerned.push(ManagedRef::new(ManagedKind::Job, namespace, name));
+                }
             }
-            _ => None,
-        };
-        let has_templates = matches!(
-            change.of.kind,
-            ManagedKind::Job | ManagedKind::ProvisioningRequest
-        );
-        if let (Some(before), None, true) = (change.before, change.after, has_templates) {
+            ManagedKind::PodGroup | ManagedKind::NativeGroup
+                if self.pods.contains_key(change.of)
+                    && change.alters(|object| Some((object.uid(), GroupNeed::of(object)))) =>
+            {
+                concerned.push(change.of.clone());
+            }
+            ManagedKind::ProvisioningRequest => {
+                concerned.extend(either.and_then(request_of).and_then(asker_of));
+            }
+            _ => {}
+        }
+        if let (Some(before), None) = (change.before, change.after)
+            && let Some(gone) = uid_of_asker(before)
+        {
             // Templates are written again for the next request: somebody may have deleted them.
-            let owner = request_of(before).and_then(job_of);
-            let job = owner.map_or(before.uid(), |owner| &owner.uid);
-            self.templates.retain(|(of, _)| of != job);
+            self.templates.retain(|(of, _)| of != gone);
             self.standing.forget(before.uid());
         }
-        job.map(|name| ManagedRef::new(ManagedKind::Job, namespace, &name))
-            .into_iter()
-            .collect()
+        concerned
     }
 
     fn reconcile(
@@ -227,51 +384,18 @@ impl Controller for ProvisioningController {
         cache: &ObjectCache,
         now: Timestamp,
     ) -> Reconciliation {
-        let Some(job) = cache.job(&of.namespace, &of.name) else {
+        let Some(object) = cache.get(of) else {
             return Reconciliation::nothing();
         };
-        if job.metadata.deletion_timestamp.is_some() {
-            return Reconciliation::nothing();
-        }
-        let phase = JobPhase::read(&job.status.state.phase);
-        let is_stopped = matches!(
-            phase,
-            JobPhase::Aborting | JobPhase::Aborted | JobPhase::Terminating
-        );
-        if phase.is_final() || is_stopped {
-            let request = cache.provisioning_request(&of.namespace, &pod_group_name(job));
-            let open = request.filter(|request| is_of(request, job) && is_open(request));
-            let write = open.map(|request| writes::delete(of, request));
-            return Reconciliation {
-                writes: write.into_iter().collect(),
-                ..Reconciliation::nothing()
-            };
-        }
-        let mut whole = job.clone();
-        defaults(&mut whole);
-        let look = |class| ProvisioningLook {
-            of,
-            job: &whole,
-            class,
-            name: pod_group_name(&whole),
-            cache,
-            now,
+        let is_going = object
+            .meta()
+            .is_some_and(|meta| meta.deletion_timestamp.is_some());
+        let mut found = match object {
+            _ if is_going => return Reconciliation::nothing(),
+            Observed::Job(job) => self.for_job(of, job, cache, now),
+            group => self.for_group(of, group, cache, now),
         };
-        let mut found = match provisioning_class(&whole) {
-            Ok(Some(class)) => self.look(&look(class)),
-            Err(text) => {
-                let text = format!(
-                    "annotation pumice.sh/provisioning-class: {text:?} is no name of a class, as \
-                     best-effort-atomic-scale-up.autoscaling.x-k8s.io or check-capacity.autoscaling.x-k8s.io: for pods \
-                     that are made so nodes are bought one by one"
-                );
-                let mut found = look("").says(true, text);
-                found.events.extend(look("").of_nobody().events);
-                found
-            }
-            Ok(None) => look("").of_nobody(),
-        };
-        found.events = self.standing.news(uid(&whole), found.events);
+        found.events = self.standing.news(object.uid(), found.events);
         found
     }
 
@@ -283,9 +407,10 @@ impl Controller for ProvisioningController {
         cache: &ObjectCache,
     ) -> Vec<ObjectEvent> {
         let failure = write.failure(outcome);
-        let told = cache.job(&of.namespace, &of.name).zip(failure);
-        let told = told.map(|(job, (_, message))| {
-            event(job, true, format!("{} is not written: {message}", write.of))
+        let told = cache.get(of).and_then(Observed::meta).zip(failure);
+        let told = told.map(|(meta, (_, message))| {
+            let text = format!("{} is not written: {message}", write.of);
+            ObjectEvent::about(of.kind, meta, true, REASON, text)
         });
         told.into_iter().collect()
     }
@@ -307,6 +432,13 @@ fn lack_of(object: &Observed) -> Option<(&str, (PodWait, bool))> {
     Some((&*member.job, (member.wait, pod.is_bound)))
 }
 
+/// What of a pod that asks with its PodGroup counts.
+fn ask_of(object: &Observed) -> Option<impl PartialEq + use<'_>> {
+    let pod = object.as_pod()?;
+    let consuming = pod.consuming.as_ref()?;
+    Some((consuming, pod.is_bound, pod.phase, pod.deleted.is_some()))
+}
+
 fn request_of(object: &Observed) -> Option<&ProvisioningRequest> {
     match object {
         Observed::ProvisioningRequest(request) => Some(request),
@@ -314,12 +446,17 @@ fn request_of(object: &Observed) -> Option<&ProvisioningRequest> {
     }
 }
 
-fn uid(job: &Job) -> &str {
-    job.metadata.uid.as_deref().unwrap_or_default()
+fn uid(meta: &ObjectMeta) -> &str {
+    meta.uid.as_deref().unwrap_or_default()
 }
 
-fn event(job: &Job, warning: bool, message: String) -> ObjectEvent {
-    ObjectEvent::about(ManagedKind::Job, &job.metadata, warning, REASON, message)
+/// What is told of a text that is no class.
+fn wrong_class(text: &str) -> String {
+    format!(
+        "annotation pumice.sh/provisioning-class: {text:?} is no name of a class, as \
+         best-effort-atomic-scale-up.autoscaling.x-k8s.io or check-capacity.autoscaling.x-k8s.io: for pods that are made \
+         so nodes are bought one by one"
+    )
 }
 
 /// Nodes may still be bought for a request.
@@ -329,15 +466,36 @@ fn is_open(request: &ProvisioningRequest) -> bool {
     !is_settled && request.metadata.deletion_timestamp.is_none()
 }
 
-/// The Job that controls a request.
-fn job_of(request: &ProvisioningRequest) -> Option<&OwnerReference> {
-    let owners = request.metadata.owner_references.iter().flatten();
-    let mut ours = owners.filter(|owner| owner.kind == keys::JOB_KIND);
-    ours.find(|owner| {
-        owner.api_version == keys::BATCH_API_VERSION && owner.controller == Some(true)
-    })
+/// The one that controls a request.
+fn controller_of(request: &ProvisioningRequest) -> Option<&OwnerReference> {
+    let mut owners = request.metadata.owner_references.iter().flatten();
+    owners.find(|owner| owner.controller == Some(true))
 }
 
-fn is_of(request: &ProvisioningRequest, job: &Job) -> bool {
-    job_of(request).is_some_and(|owner| owner.uid == uid(job))
+/// Who a request was made for.
+fn asker_of(request: &ProvisioningRequest) -> Option<ManagedRef> {
+    let owner = controller_of(request)?;
+    let kind = ManagedKind::of(&owner.api_version, &owner.kind)?;
+    let kinds = [
+        ManagedKind::Job,
+        ManagedKind::PodGroup,
+        ManagedKind::NativeGroup,
+    ];
+    let namespace = request.metadata.namespace.as_deref().unwrap_or_default();
+    kinds
+        .contains(&kind)
+        .then(|| ManagedRef::new(kind, namespace, &owner.name))
+}
+
+/// UID of who asks: the object itself, or who its request was made for.
+fn uid_of_asker(object: &Observed) -> Option<&str> {
+    match object {
+        Observed::Job(_) | Observed::PodGroup(_) | Observed::NativeGroup(_) => Some(object.uid()),
+        Observed::ProvisioningRequest(request) => controller_of(request).map(|owner| &*owner.uid),
+        _ => None,
+    }
+}
+
+fn is_of(request: &ProvisioningRequest, meta: &ObjectMeta) -> bool {
+    controller_of(request).is_some_and(|owner| owner.uid == uid(meta))
 }

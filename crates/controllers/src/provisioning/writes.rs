@@ -1,11 +1,11 @@
-//! What is written for a Job: templates of its pods, the request that names them, and that it is deleted.
+//! What is written for who asks: templates of pods, the request that names them, and that it is deleted.
 
 use k8s_openapi::api::core::v1::PodTemplate;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::ProvisioningRequest;
 use pumice_api::provisioning_request::{PodTemplateRef, ProvisionedPods, ProvisioningRequestSpec};
 
-use super::ProvisioningLook;
+use super::RoomAsker;
 use super::asked::{AskedSet, PodsToAskFor};
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
 
@@ -27,11 +27,7 @@ pub fn template(template: &PodTemplate) -> Option<ApiWrite> {
 }
 
 /// The request for pods of these templates, one of each set, owned by whoever owns them.
-pub fn request(
-    look: &ProvisioningLook<'_>,
-    asked: &PodsToAskFor,
-    templates: &[PodTemplate],
-) -> ApiWrite {
+pub fn request(asker: &RoomAsker<'_>, asked: &PodsToAskFor, templates: &[PodTemplate]) -> ApiWrite {
     let sets = asked.sets().iter().zip(templates);
     let set = |(set, template): (&AskedSet, &PodTemplate)| ProvisionedPods {
         pod_template_ref: PodTemplateRef {
@@ -42,13 +38,13 @@ pub fn request(
     let owners = templates.first();
     let request = ProvisioningRequest {
         metadata: ObjectMeta {
-            name: Some(look.name.clone()),
-            namespace: Some(look.of.namespace.clone()),
+            name: Some(asker.request.clone()),
+            namespace: Some(asker.of.namespace.clone()),
             owner_references: owners.and_then(|one| one.metadata.owner_references.clone()),
             ..ObjectMeta::default()
         },
         spec: ProvisioningRequestSpec {
-            provisioning_class_name: look.class.to_owned(),
+            provisioning_class_name: asker.class.to_owned(),
             pod_sets: sets.map(set).collect(),
             ..ProvisioningRequestSpec::default()
         },
@@ -57,11 +53,11 @@ pub fn request(
     ApiWrite::create_of(ManagedKind::ProvisioningRequest, &request)
 }
 
-/// Deletes the request of a Job.
-pub fn delete(job: &ManagedRef, request: &ProvisioningRequest) -> ApiWrite {
+/// Deletes the request of who asked.
+pub fn delete(asker: &ManagedRef, request: &ProvisioningRequest) -> ApiWrite {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     let meta = &request.metadata;
     let kind = ManagedKind::ProvisioningRequest;
-    let of = ManagedRef::new(kind, &job.namespace, &text(&meta.name));
+    let of = ManagedRef::new(kind, &asker.namespace, &text(&meta.name));
     ApiWrite::delete(of, &text(&meta.uid))
 }

@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use pumice_api::{
-    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, ProvisioningRequest, Queue,
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup, PodGroup,
+    ProvisioningRequest, Queue,
 };
 use pumice_wire::{WireObject, WireProblem};
 
@@ -64,6 +65,7 @@ followed!(
     Node,
     Namespace,
     ProvisioningRequest,
+    NativePodGroup,
     PriorityClass,
     PersistentVolumeClaim,
     ReplicaSet,
@@ -127,6 +129,15 @@ whole!(JobFlow);
 whole!(JobTemplate);
 whole!(HyperNode);
 whole!(ProvisioningRequest);
+
+impl Followed for NativePodGroup {
+    const MANAGED: ManagedKind = ManagedKind::NativeGroup;
+
+    fn observe(mut self) -> Observed {
+        self.metadata.managed_fields = None;
+        Observed::NativeGroup(Box::new(self))
+    }
+}
 
 /// A kind of which the metadata is kept.
 macro_rules! meta {

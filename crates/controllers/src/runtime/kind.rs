@@ -1,5 +1,8 @@
 //! The kinds controllers read or write, and where the API server has them.
 
+use k8s_openapi::Resource as _;
+use pumice_api::NativePodGroup;
+
 /// A kind of objects, as a row of the table below says where the API server has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ManagedKind {
@@ -9,6 +12,8 @@ pub enum ManagedKind {
     Pod,
     /// PodGroups of `scheduling.volcano.sh`.
     PodGroup,
+    /// PodGroups of Kubernetes itself (`scheduling.k8s.io`).
+    NativeGroup,
     /// Queues of `scheduling.volcano.sh`.
     Queue,
     /// `bus.volcano.sh` Command.
@@ -117,11 +122,14 @@ impl ManagedKind {
     pub const fn path(self) -> KindPath {
         const VOLCANO_BATCH: &str = "batch.volcano.sh";
         const SCHEDULING: &str = "scheduling.volcano.sh";
+        const NATIVE: &str = NativePodGroup::GROUP;
+        const NATIVE_VERSION: &str = NativePodGroup::VERSION;
         let path = KindPath::new;
         match self {
             Self::Job => path("Job", VOLCANO_BATCH, "v1alpha1", "jobs", true),
             Self::Pod => core("Pod", "pods"),
             Self::PodGroup => path("PodGroup", SCHEDULING, "v1beta1", "podgroups", true),
+            Self::NativeGroup => path("PodGroup", NATIVE, NATIVE_VERSION, "podgroups", true),
             Self::Queue => path("Queue", SCHEDULING, "v1beta1", "queues", false),
             Self::Command => path("Command", "bus.volcano.sh", "v1alpha1", "commands", true),
             Self::CronJob => path("CronJob", VOLCANO_BATCH, "v1alpha1", "cronjobs", true),
@@ -142,13 +150,7 @@ impl ManagedKind {
             ),
             Self::Node => path("Node", "", "v1", "nodes", false),
             Self::Namespace => path("Namespace", "", "v1", "namespaces", false),
-            Self::PriorityClass => path(
-                "PriorityClass",
-                "scheduling.k8s.io",
-                "v1",
-                "priorityclasses",
-                false,
-            ),
+            Self::PriorityClass => path("PriorityClass", NATIVE, "v1", "priorityclasses", false),
             Self::PersistentVolumeClaim => core("PersistentVolumeClaim", "persistentvolumeclaims"),
             Self::ReplicaSet => path("ReplicaSet", "apps", "v1", "replicasets", true),
             Self::StatefulSet => path("StatefulSet", "apps", "v1", "statefulsets", true),
@@ -182,12 +184,34 @@ impl ManagedKind {
         }
     }
 
+    /// How the kind is called in the log and in numbers: of two of one name the second has its group behind it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::NativeGroup => "PodGroup.scheduling.k8s.io",
+            Self::BatchJob => "Job.batch",
+            other => other.path().kind,
+        }
+    }
+
+    /// `group/version` of every version that may be served, newest first.
+    pub fn api_versions(self) -> Vec<String> {
+        let older = match self {
+            Self::NativeGroup => &NativePodGroup::OLDER_VERSIONS[..],
+            _ => &[],
+        };
+        let older = older.iter().map(|version| (*version).to_owned());
+        std::iter::once(self.path().api_version())
+            .chain(older)
+            .collect()
+    }
+
     /// The kind of an owner or target reference.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         let all = [
             Self::Job,
             Self::Pod,
             Self::PodGroup,
+            Self::NativeGroup,
             Self::Queue,
             Self::CronJob,
             Self::JobFlow,

@@ -17,6 +17,7 @@
 
 mod cache;
 pub(crate) mod command_guard;
+mod consuming_pod;
 mod controller;
 mod disruption;
 mod failed_container;
@@ -32,6 +33,7 @@ mod write;
 
 pub use cache::{ObjectCache, controller_of, queue_of, template_of};
 pub use command_guard::CommandGuard;
+pub use consuming_pod::ConsumingPod;
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
 pub use disruption::Disruption;
 pub use failed_container::FailedContainer;

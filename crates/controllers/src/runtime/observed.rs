@@ -7,11 +7,12 @@ use k8s_openapi::Metadata;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 use pumice_api::{
-    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, ProvisioningRequest, Queue,
-    ResourceList, keys,
+    Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, NativePodGroup, PodGroup,
+    ProvisioningRequest, Queue, ResourceList, keys,
 };
 
 use super::command_guard::CommandGuard;
+use super::consuming_pod::{ConsumingPod, consumed};
 use super::disruption::Disruption;
 use super::failed_container::{FailedContainer, failed_containers, init_statuses, statuses};
 use super::gated_pod::GatedPod;
@@ -29,6 +30,8 @@ pub enum Observed {
     Pod(Box<TrackedPod>),
     /// A PodGroup, whole.
     PodGroup(Box<PodGroup>),
+    /// A PodGroup of Kubernetes itself, whole.
+    NativeGroup(Box<NativePodGroup>),
     /// A Queue, whole.
     Queue(Box<Queue>),
     /// A Command, whole.
@@ -92,6 +95,8 @@ pub struct TrackedPod {
     pub lone: Option<Box<LonePod>>,
     /// What is read of a pod that waits, or has waited, behind the gate of its queue.
     pub gated: Option<Box<GatedPod>>,
+    /// What is read of a pod that asks for its room at once with others.
+    pub consuming: Option<Box<ConsumingPod>>,
 }
 
 /// Phase of a pod.
@@ -226,6 +231,7 @@ impl TrackedPod {
             member: JobMember::read(pod, annotations, labels).map(Box::new),
             lone: (!has_group).then(|| Box::new(LonePod::read(pod, annotations, labels))),
             gated: GatedPod::read(pod).map(Box::new),
+            consuming: ConsumingPod::read(pod).map(Box::new),
         }
     }
 }
@@ -247,16 +253,13 @@ impl JobMember {
             version: number(annotations, keys::JOB_VERSION).unwrap_or(0),
             is_marked: annotations.contains_key(keys::OUT_OF_SYNC),
             wait: PodWait::read(pod),
-            consumes: annotations.get(keys::CONSUMED_REQUEST).map(|request| {
-                let class = text(annotations.get(keys::CONSUMED_CLASS));
-                (request.as_str().into(), class)
-            }),
+            consumes: consumed(annotations),
         })
     }
 }
 
 impl PodWait {
-    fn read(pod: &Pod) -> Self {
+    pub(super) fn read(pod: &Pod) -> Self {
         let Some(status) = pod.status.as_ref() else {
             return Self::Undecided;
         };
@@ -370,6 +373,7 @@ impl Observed {
             Self::Job(_) => ManagedKind::Job,
             Self::Pod(_) => ManagedKind::Pod,
             Self::PodGroup(_) => ManagedKind::PodGroup,
+            Self::NativeGroup(_) => ManagedKind::NativeGroup,
             Self::Queue(_) => ManagedKind::Queue,
             Self::Command(_) => ManagedKind::Command,
             Self::CronJob(_) => ManagedKind::CronJob,
@@ -389,6 +393,7 @@ impl Observed {
             Self::Pod(_) => return None,
             Self::Job(job) => job.metadata(),
             Self::PodGroup(group) => group.metadata(),
+            Self::NativeGroup(group) => group.metadata(),
             Self::Queue(queue) => queue.metadata(),
             Self::Command(command) => command.metadata(),
             Self::CronJob(cron_job) => cron_job.metadata(),

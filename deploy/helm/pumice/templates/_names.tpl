@@ -244,16 +244,22 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{- end }}
 
-{{/* Whether the controller runs that takes the gates of queues away: not by its feature gate, nor by --controllers, where
-     the first entry that fits decides. */}}
-{{- define "pumice.controllers.openGates" -}}
-{{- $custom := .Values.custom -}}
+{{/* Whether a controller of this name runs (`root`, `name`): by --controllers, where the first entry that fits decides. */}}
+{{- define "pumice.controllers.runs" -}}
+{{- $custom := .root.Values.custom -}}
 {{- $list := printf ",%s," ($custom.controller_enabled_controllers | default "" | nospace) -}}
-{{- $entry := regexFind ",[-+]*queue-gate-controller," $list -}}
+{{- $entry := regexFind (printf ",[-+]*%s," .name) $list -}}
 {{- $others := or (contains ",*," $list) (not (regexMatch ",[^-,]" $list)) -}}
 {{- $named := and $entry (not (hasPrefix ",-" $entry)) -}}
-{{- $without := "SchedulingGatesQueueAdmission=(0|f|F)" -}}
-{{- if and $custom.controller_enable (ternary $named $others (ne $entry "")) (not (regexMatch $without (join " " $custom.controller_extra_args))) -}}
+{{- if and $custom.controller_enable (ternary $named $others (ne $entry "")) -}}
 true
+{{- end }}
+{{- end }}
+
+{{/* Whether the gates of queues are taken away: their controller runs, and its feature gate is on. */}}
+{{- define "pumice.controllers.openGates" -}}
+{{- $without := "SchedulingGatesQueueAdmission=(0|f|F)" -}}
+{{- if not (regexMatch $without (join " " .Values.custom.controller_extra_args)) -}}
+{{- include "pumice.controllers.runs" (dict "root" . "name" "queue-gate-controller") -}}
 {{- end }}
 {{- end }}

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use crate::cluster::World;
 
+mod groups;
+
 const CLASS: &str = "best-effort-atomic-scale-up.autoscaling.x-k8s.io";
 
 fn controllers() -> Vec<Box<dyn Controller>> {
@@ -257,6 +259,18 @@ fn nothing_is_bought_for_a_job_that_was_stopped() {
     });
     world.settle();
     assert!(request(&world).is_none());
+}
+
+#[test]
+fn nothing_is_bought_for_a_job_that_found_room_meanwhile() {
+    let mut world = world(json!(CLASS), 3);
+    says(&mut world, &ALL, "Unschedulable");
+    bind(&mut world, &ALL[..2]);
+    assert!(request(&world).is_some(), "one waits");
+    bind(&mut world, &ALL[2..]);
+    assert!(request(&world).is_none());
+    let words = " is taken back: no pod waits for it";
+    assert!(told(&world).ends_with(words), "{}", told(&world));
 }
 
 #[test]

@@ -166,6 +166,25 @@ fn pods_get_gates_only_where_the_controller_runs_that_opens_them() {
     }
 }
 
+/// Nobody would make the request.
+#[test]
+fn pods_wait_for_a_provisioning_request_only_where_the_controller_runs_that_makes_it() {
+    let Some(helm) = std::env::var_os("HELM") else {
+        return;
+    };
+    for (list, has_policy) in [
+        ("*", true),
+        ("job-controller", false),
+        ("-provisioning-controller", false),
+        ("-queue-gate-controller", true),
+    ] {
+        let values = format!("custom.controller_enabled_controllers={list}");
+        let text = render(&helm, "1.36.0", &values);
+        let is_there = text.contains("name: pumice-provisioning");
+        assert_eq!(is_there, has_policy, "{values}");
+    }
+}
+
 #[test]
 fn the_objects_are_those_a_volcano_user_knows() {
     let mut found: Vec<String> = documents(FILE)
@@ -223,7 +242,7 @@ fn every_policy_is_bound_once_and_denies_or_warns() {
     };
     for (kind, count) in [
         ("ValidatingAdmissionPolicy", 17),
-        ("MutatingAdmissionPolicy", 4),
+        ("MutatingAdmissionPolicy", 5),
     ] {
         let policies = of(kind);
         assert_eq!(policies.len(), count, "{kind}");

@@ -131,7 +131,7 @@ const CONTROLLER_WATCHES: [(&str, &str); 11] = [
     ("batch.volcano.sh", "cronjobs jobs"),
     ("bus.volcano.sh", "commands"),
     ("flow.volcano.sh", "jobflows jobtemplates"),
-    ("scheduling.k8s.io", "priorityclasses"),
+    ("scheduling.k8s.io", "podgroups priorityclasses"),
     ("scheduling.volcano.sh", "podgroups queues"),
     ("topology.volcano.sh", "hypernodes"),
 ];

@@ -88,8 +88,8 @@ fn every_name_of_the_scheduler_is_known_to_processes_and_policies() {
     ] {
         let text = render(&helm, "1.36.0", values);
         let ours = format!("object.spec.?schedulerName.orValue('') in {list}");
-        // Budgets, gates, and nodes that are named.
-        assert_eq!(text.matches(&ours).count(), 3, "{values}");
+        // Budgets, gates, nodes that are named, and requests that pods wait for.
+        assert_eq!(text.matches(&ours).count(), 4, "{values}");
         let filled_in = format!("path: '/spec/schedulerName', value: {first}}}");
         assert!(text.contains(&filled_in), "{values}");
         let flags = text.matches("- --scheduler-name=").count();
