@@ -1,16 +1,15 @@
 //! PodGroups whose pods ask for room, made by whichever controller: the pods that are there, by shape.
 
-use std::hash::Hasher;
-
 use k8s_openapi::api::core::v1::{PodTemplate, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::{PodGroup, name};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
 use super::asked::{AskedSet, PodTally, PodsToAskFor, SetTally};
 use super::{RoomAsker, wrong_class};
 use crate::runtime::{
-    ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodWait, TrackedPhase, TrackedPod,
+    ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodShape, PodWait, TrackedPhase,
+    TrackedPod,
 };
 
 /// What a PodGroup says of how many of its pods have to start together.
@@ -53,11 +52,11 @@ pub struct GroupPods<'a> {
     /// Class of the first that waits for the request of the group; the others are to say the same.
     pub class: &'a str,
     /// Shapes of those that lack nodes, as the sets of `tally` have them.
-    shapes: Vec<&'a str>,
-    /// Where each shape stands among them.
-    places: FxHashMap<&'a str, usize>,
+    shapes: Vec<&'a PodShape>,
+    /// Where the shape with each hash stands among them.
+    places: FxHashMap<u64, usize>,
     tally: PodTally,
-    /// Some wait for neither a node nor the request, as for their queue.
+    /// Some wait for something else than nodes, as for their queue, or wait in vain.
     is_held: bool,
     /// What the first pod says whose class is none.
     wrong: Option<&'a str>,
@@ -65,6 +64,8 @@ pub struct GroupPods<'a> {
     others: (usize, &'a str),
     /// Pods that do not wait for the request of their group, and how one is called.
     alone: (usize, &'a str),
+    /// Pods that say more than a template takes, and how one is called.
+    large: (usize, &'a str),
 }
 
 impl<'a> GroupPods<'a> {
@@ -113,6 +114,7 @@ impl<'a> GroupPods<'a> {
         }
         if *self.class != *consuming.class {
             self.others = (self.others.0 + 1, &consuming.class);
+            self.is_held = true;
             return;
         }
         self.tally.waits = true;
@@ -120,9 +122,14 @@ impl<'a> GroupPods<'a> {
             PodWait::Undecided => self.tally.is_undecided = true,
             PodWait::Otherwise => self.is_held = true,
             PodWait::LacksNode => {
+                let Some(shape) = &consuming.shape else {
+                    self.large = (self.large.0 + 1, &pod.name);
+                    self.is_held = true;
+                    return;
+                };
                 let sets = &mut self.tally.sets;
-                let at = *self.places.entry(&consuming.shape).or_insert_with(|| {
-                    self.shapes.push(&consuming.shape);
+                let at = *self.places.entry(shape.hash).or_insert_with(|| {
+                    self.shapes.push(shape);
                     sets.push(SetTally::default());
                     sets.len() - 1
                 });
@@ -154,12 +161,10 @@ impl<'a> GroupPods<'a> {
     pub fn templates(&self, asker: &RoomAsker<'_>, sets: &[AskedSet]) -> Option<Vec<PodTemplate>> {
         let template = |set: &AskedSet| {
             let shape = self.shapes.get(set.at)?;
-            let spec: PodTemplateSpec = serde_json::from_str(shape).ok()?;
-            let mut hasher = FxHasher::default();
-            hasher.write(shape.as_bytes());
+            let spec: PodTemplateSpec = serde_json::from_str(&shape.text).ok()?;
             Some(PodTemplate {
                 metadata: ObjectMeta {
-                    name: Some(format!("{}-{:016x}", asker.request, hasher.finish())),
+                    name: Some(format!("{}-{:016x}", asker.request, shape.hash)),
                     namespace: Some(asker.of.namespace.clone()),
                     owner_references: Some(vec![asker.owner()]),
                     ..ObjectMeta::default()
@@ -188,6 +193,13 @@ impl<'a> GroupPods<'a> {
                  autoscaling.x-k8s.io/provisioning-class-name, so nodes are bought for each of them: the admission \
                  policies of the chart write these as a pod is made (API server 1.36), or write them yourself",
                 asker.request
+            ));
+        }
+        if let (number @ 1.., one) = self.large {
+            all.push(format!(
+                "{number} pods, as {one}, have more than {} KiB of affinity, volumes and the like, and nothing is asked \
+                 for them: make them without annotation pumice.sh/provisioning-class",
+                PodShape::MAX_SIZE >> 10
             ));
         }
         all.into_iter().map(|text| asker.says(true, text)).collect()

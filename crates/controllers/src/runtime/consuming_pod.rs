@@ -1,10 +1,12 @@
 //! Pods that ask for their room at once with the others of their PodGroup (spec/17 §6).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hasher as _;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, PodTemplateSpec, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use pumice_api::keys;
+use rustc_hash::FxHasher;
 
 use super::kind::{ManagedKind, ManagedRef};
 use super::observed::PodWait;
@@ -21,9 +23,32 @@ pub struct ConsumingPod {
     pub consumes: Option<(Box<str>, Box<str>)>,
     /// What the scheduler says of a pod without node.
     pub wait: PodWait,
-    /// PodTemplateSpec in JSON with what an autoscaler looks at: the same text for pods that are alike to it. Empty once the
-    /// pod has a node.
-    pub shape: Box<str>,
+    /// What an autoscaler looks at; `None` once the pod has a node, and where it is more than [`PodShape::MAX_SIZE`].
+    pub shape: Option<PodShape>,
+}
+
+/// What an autoscaler looks at of a pod: the same for pods that are alike to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodShape {
+    /// Hash of the text.
+    pub hash: u64,
+    /// PodTemplateSpec in JSON.
+    pub text: Box<str>,
+}
+
+impl PodShape {
+    /// Bytes of the text at most.
+    pub const MAX_SIZE: usize = 16 << 10;
+
+    fn of(pod: &Pod, spec: &PodSpec) -> Option<Self> {
+        let text = serde_json::to_string(&shape(pod, spec)).ok()?;
+        let mut hasher = FxHasher::default();
+        hasher.write(text.as_bytes());
+        (text.len() <= Self::MAX_SIZE).then(|| Self {
+            hash: hasher.finish(),
+            text: text.into(),
+        })
+    }
 }
 
 impl ConsumingPod {
@@ -49,16 +74,14 @@ impl ConsumingPod {
             return None;
         }
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let shape = match spec.node_name {
-            Some(_) => String::new(),
-            None => serde_json::to_string(&shape(pod, spec)).unwrap_or_default(),
-        };
+        let waits = spec.node_name.is_none();
+        let shape = waits.then(|| PodShape::of(pod, spec)).flatten();
         Some(Self {
             group: ManagedRef::new(kind, namespace, name),
             class: class.as_str().into(),
             consumes: consumed(annotations),
             wait: PodWait::read(pod),
-            shape: shape.into(),
+            shape,
         })
     }
 }

@@ -33,7 +33,7 @@ mod write;
 
 pub use cache::{ObjectCache, controller_of, queue_of, template_of};
 pub use command_guard::CommandGuard;
-pub use consuming_pod::ConsumingPod;
+pub use consuming_pod::{ConsumingPod, PodShape};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
 pub use disruption::Disruption;
 pub use failed_container::FailedContainer;

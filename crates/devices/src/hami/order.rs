@@ -10,7 +10,7 @@ use crate::settings::Policy;
 use super::best_set::best_set;
 use super::check::Taken;
 use super::own::{HamiFamily, NeedOf, PodOnDevices};
-use super::place::CardOrder;
+use super::place::{CardOrder, TriesLeft};
 use super::preference::{CardPreference, CardWeights, OrderKey};
 use super::share::CardNeed;
 use super::vendor_cards::PodOnCards;
@@ -46,38 +46,98 @@ impl RankedCard {
 impl CardPreference {
     /// Orders cards, the best first.
     pub fn sort(&self, cards: &mut [RankedCard]) {
+        cards.sort_unstable_by(|one, other| self.compare(one, other));
+    }
+
+    /// Which of two cards comes first; no two are equal.
+    fn compare(&self, one: &RankedCard, other: &RankedCard) -> Ordering {
+        let is_weighed = self.weights.is_some();
+        let mut by_keys = self.keys.iter().map(|key| one.by(other, *key, is_weighed));
+        let found = by_keys.find(|order| order.is_ne());
         // Of equal cards the last one, as HAMi, but for one of the two policies alone.
         let last_first = self.keys.is_empty() || self.keys.contains(&OrderKey::Numa);
-        let is_weighed = self.weights.is_some();
-        cards.sort_unstable_by(|one, other| {
-            let mut by_keys = self.keys.iter().map(|key| one.by(other, *key, is_weighed));
-            let found = by_keys.find(|order| order.is_ne());
-            found.unwrap_or_else(|| match last_first {
-                true => other.at.cmp(&one.at),
-                false => one.at.cmp(&other.at),
-            })
-        });
+        found.unwrap_or_else(|| match last_first {
+            true => other.at.cmp(&one.at),
+            false => one.at.cmp(&other.at),
+        })
     }
 }
 
 impl PodOnCards<'_> {
     /// All cards that a need may get, the best first.
     pub fn order(&self, need: &CardNeed, own: &[Taken]) -> CardOrder {
-        let preference = &self.limits.preference;
         let own = &need.beside(own)[..];
         let mut fitting: SmallVec<[RankedCard; 16]> = SmallVec::new();
+        self.each_fitting(need, own, |card, _| fitting.push(card));
+        self.limits.preference.sort(&mut fitting);
+        let mut order: CardOrder = fitting.iter().map(|card| card.at).collect();
+        self.prefer(need, own, &mut order);
+        order
+    }
+
+    /// Shows each card that a need may get beside what containers of the pod have got while it runs.
+    fn each_fitting(
+        &self,
+        need: &CardNeed,
+        own: &[Taken],
+        mut show: impl FnMut(RankedCard, Taken),
+    ) {
         for at in 0..self.cards.cards.len() {
             if self.is_allowed(need, at).is_err() || self.is_elsewhere(need, at, own) {
                 continue;
             }
-            if let Ok((_, used)) = self.gives(need, at, own) {
-                fitting.push(self.ranked(need, at, used));
+            if let Ok((taken, used)) = self.gives(need, at, own) {
+                show(self.ranked(need, at, used), taken);
             }
         }
-        preference.sort(&mut fitting);
-        let mut order: CardOrder = fitting.iter().map(|card| card.at).collect();
-        self.prefer(need, own, &mut order);
-        order
+    }
+
+    /// Nothing but the order of cards and their links says which card a need for a single one gets.
+    pub fn is_single(&self, need: &CardNeed) -> bool {
+        need.count == 1
+            && self.limits.sgpu.is_none()
+            && !self.limits.wants_one_numa(need.kind)
+            && !self.has_wings(need.kind)
+    }
+
+    /// The card that such a need gets: the first in order, or the one that the others miss least. It is the first of
+    /// [`Self::sets`]; a test holds both together.
+    pub fn single(&self, need: &CardNeed, left: &TriesLeft) -> Option<Taken> {
+        let preference = &self.limits.preference;
+        let links = &self.cards.links;
+        if preference.linked && !links.is_empty() && left.links > 0 {
+            let mut fitting: SmallVec<[(RankedCard, Taken); 8]> = SmallVec::new();
+            self.each_fitting(need, &[], |card, taken| fitting.push((card, taken)));
+            let fitting = fitting.as_slice();
+            let is_split = |(card, _): &(RankedCard, Taken)| self.is_split(usize::from(card.at));
+            let missed = |card: &RankedCard| -> u64 {
+                let points = links.of(card.at);
+                let others = fitting
+                    .iter()
+                    .map(|(other, _)| points.get(usize::from(other.at)));
+                others.flatten().map(|points| u64::from(*points)).sum()
+            };
+            let counts = !fitting.iter().any(is_split);
+            let ranked = fitting.iter().map(|(card, taken)| match counts {
+                true => (missed(card), card, taken),
+                false => (0, card, taken),
+            });
+            let best = ranked.min_by(|(missed, one, _), (more, other, _)| {
+                missed
+                    .cmp(more)
+                    .then_with(|| preference.compare(one, other))
+            });
+            return best.map(|(_, _, taken)| *taken);
+        }
+        let mut best: Option<(RankedCard, Taken)> = None;
+        self.each_fitting(need, &[], |card, taken| {
+            let is_better =
+                |(other, _): (RankedCard, Taken)| preference.compare(&card, &other).is_lt();
+            if best.is_none_or(is_better) {
+                best = Some((card, taken));
+            }
+        });
+        best.map(|(_, taken)| taken)
     }
 
     /// Sets of cards of which a need takes some, all of one set, the best set first: those near each NUMA

@@ -75,6 +75,10 @@ impl PodOnCards<'_> {
 
     /// The cards that a need gets beside what containers of the pod have got.
     pub fn best(&self, need: &CardNeed, own: &[Taken], left: &mut TriesLeft) -> Option<TakenCards> {
+        if own.is_empty() && self.is_single(need) {
+            let single = self.single(need, left)?;
+            return Some(TakenCards::from_iter([single]));
+        }
         let mut sets = self.sets(need, own).into_iter();
         sets.find_map(|mut set| {
             self.link(need, &mut set, &mut left.links);

@@ -34,13 +34,20 @@ impl CardLinks {
         self.cards == 0
     }
 
+    /// Points of a card with each of the others and with itself, with which it has none; of none where none are known.
+    #[inline]
+    pub fn of(&self, card: u16) -> &[u32] {
+        let card = usize::from(card);
+        match card < self.cards {
+            true => &self.points[card * self.cards..][..self.cards],
+            false => &[],
+        }
+    }
+
     /// Points of two cards, by their positions; 0 where none are known.
     #[inline]
     pub fn between(&self, one: u16, other: u16) -> u32 {
-        let (one, other) = (usize::from(one), usize::from(other));
-        match one < self.cards && other < self.cards {
-            true => self.points[one * self.cards + other],
-            false => 0,
-        }
+        let points = self.of(one).get(usize::from(other));
+        points.copied().unwrap_or(0)
     }
 }

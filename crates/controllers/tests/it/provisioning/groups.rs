@@ -233,6 +233,11 @@ fn wrong_words_and_pods_without_their_request_are_told_on_the_group() {
         ] {
             assert!(told.contains(words), "{words}\n{told}");
         }
+        assert!(request(&world).is_none(), "one more is needed");
+        world.server.edit(&of.group(), |group| {
+            group["spec"] = (of.spec)(1);
+        });
+        world.settle();
         assert_eq!(asked(&world), [("1".to_owned(), 1)]);
     }
 }
@@ -271,6 +276,24 @@ fn more_kinds_of_pods_than_a_request_may_have_are_told() {
     let words =
         "! 33 kinds of pods lack nodes, and a ProvisioningRequest has 32 sets of pods at most";
     assert!(VOLCANO.told(&world)[0].starts_with(words));
+}
+
+#[test]
+fn of_pods_that_say_more_than_a_template_takes_nothing_is_kept_and_that_is_told() {
+    let mut world = VOLCANO.world(2);
+    VOLCANO.add(&mut world, &["a"], "4");
+    let mut pod = VOLCANO.pod("b", "4", CLASS);
+    let many: Vec<Value> = (0..1_000)
+        .map(|at| json!({"key": format!("key-{at}"), "operator": "Exists"}))
+        .collect();
+    pod["spec"]["tolerations"] = json!(many);
+    world.server.apply(ManagedKind::Pod, pod);
+    world.settle();
+    says(&mut world, &["a", "b"], "Unschedulable");
+    assert!(request(&world).is_none(), "half a gang is not bought");
+    let told = VOLCANO.told(&world).join("\n");
+    let words = "! 1 pods, as b, have more than 16 KiB of affinity, volumes and the like";
+    assert!(told.contains(words), "{told}");
 }
 
 #[test]

@@ -198,12 +198,12 @@ fn without_steps_the_first_cards_are_taken() {
     assert_eq!(steps, 0);
 }
 
-/// A node of 60 GPUs of 1000 MiB, linked by chance.
-fn large_node() -> VendorNode {
+/// A node of so many GPUs of 1000 MiB, linked by chance.
+pub fn linked_node(cards: usize) -> VendorNode {
     let (mut register, mut rows) = (String::new(), Vec::new());
-    for one in 0..60 {
+    for one in 0..cards {
         register += &format!("G{one},10,1000,100,A,0,true:");
-        let others = (0..60).filter(|other| *other != one);
+        let others = (0..cards).filter(|other| *other != one);
         let points = |other: usize| noise(one.min(other), one.max(other));
         let others: Vec<String> = others
             .map(|other| format!(r#""G{other}":{}"#, points(other)))
@@ -229,7 +229,7 @@ fn containers_of_a_pod_share_their_steps() {
         protocol: BindProtocol::of(&settings, protocol::LOCK),
         locks: false,
     };
-    let cards = large_node().cards(&*family(Policy::None));
+    let cards = linked_node(60).cards(&*family(Policy::None));
     assert_eq!(cards.problems, Vec::<String>::new());
     let left = |asked: &[[(&str, i64); 2]], fits: bool| {
         let asked: Vec<&[(&str, i64)]> = asked.iter().map(|one| &one[..]).collect();

@@ -12,6 +12,7 @@ mod mig;
 mod neuron;
 mod preference;
 mod sgpu;
+mod single;
 mod slices;
 mod strays;
 mod twins;
