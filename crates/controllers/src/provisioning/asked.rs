@@ -47,7 +47,7 @@ impl PodTally {
     pub fn chosen(&self) -> PodsToAskFor {
         let need = self.to_start.saturating_sub(self.placed);
         match need > 0 {
-            true => self.to_start(need).unwrap_or_default(),
+            true => self.chosen_to_start(need).unwrap_or_default(),
             // A request cannot be changed, so it waits until it knows them all.
             false if self.is_undecided => PodsToAskFor::default(),
             false => self.all(),
@@ -60,7 +60,7 @@ impl PodTally {
     }
 
     /// So many pods, with those that sets lack of their minimums; `None` if there are not as many.
-    fn to_start(&self, mut need: i32) -> Option<PodsToAskFor> {
+    fn chosen_to_start(&self, mut need: i32) -> Option<PodsToAskFor> {
         let least: i32 = self.sets.iter().map(|set| set.minimum).sum();
         let has_minimums = least <= self.to_start;
         let mut counts = Vec::with_capacity(self.sets.len());

@@ -2,14 +2,13 @@
 
 use k8s_openapi::api::core::v1::{PodTemplate, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_api::{PodGroup, name};
+use pumice_api::{PodGroup, keys, name};
 use rustc_hash::FxHashMap;
 
 use super::asked::{AskedSet, PodTally, PodsToAskFor, SetTally};
 use super::{RoomAsker, wrong_class};
 use crate::runtime::{
-    ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodShape, PodWait, TrackedPhase,
-    TrackedPod,
+    ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodShape, PodWait,
 };
 
 /// What a PodGroup says of how many of its pods have to start together.
@@ -22,28 +21,45 @@ pub struct GroupNeed {
 }
 
 impl GroupNeed {
-    /// What a PodGroup says, be it Volcano's or one of Kubernetes; `None` for other objects.
+    /// What a PodGroup says, be it Volcano's or one of Kubernetes; `None` for other objects, and for the PodGroup of a Job,
+    /// which asks for its pods itself.
     pub fn of(object: &Observed) -> Option<Self> {
         match object {
-            Observed::PodGroup(group) => Some(Self::of_volcano(group)),
+            Observed::PodGroup(group) if !is_of_job(group) => {
+                let spec = &group.spec;
+                let has_parts =
+                    !spec.min_task_member.is_empty() || !spec.sub_group_policy.is_empty();
+                Some(Self::new(spec.min_member, has_parts))
+            }
             Observed::NativeGroup(group) => {
                 let gang = group.spec.scheduling_policy.gang.as_ref();
-                Some(Self {
-                    least: gang.and_then(|gang| gang.min_count).unwrap_or(0),
-                    has_parts: false,
-                })
+                let least = gang.and_then(|gang| gang.min_count);
+                Some(Self::new(least.unwrap_or(0), false))
             }
             _ => None,
         }
     }
 
-    fn of_volcano(group: &PodGroup) -> Self {
-        let spec = &group.spec;
-        Self {
-            least: spec.min_member,
-            has_parts: !spec.min_task_member.is_empty() || !spec.sub_group_policy.is_empty(),
-        }
+    fn new(least: i32, has_parts: bool) -> Self {
+        // One pod is no gang: all are asked for together.
+        let least = if least > 1 { least } else { 0 };
+        Self { least, has_parts }
     }
+}
+
+fn is_of_job(group: &PodGroup) -> bool {
+    let mut owners = group.metadata.owner_references.iter().flatten();
+    let job = (keys::JOB_KIND, keys::BATCH_API_VERSION);
+    owners.any(|owner| (owner.kind.as_str(), owner.api_version.as_str()) == job)
+}
+
+/// Pods of a group to ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupChoice {
+    /// Pods that lack nodes.
+    pub asked: PodsToAskFor,
+    /// They are too few for the gang: others of it do not ask, or are not there yet and nobody has heard of it.
+    pub is_short: bool,
 }
 
 /// Pods of a PodGroup that ask.
@@ -56,16 +72,17 @@ pub struct GroupPods<'a> {
     /// Where the shape with each hash stands among them.
     places: FxHashMap<u64, usize>,
     tally: PodTally,
+    has_parts: bool,
     /// Some wait for something else than nodes, as for their queue, or wait in vain.
     is_held: bool,
     /// What the first pod says whose class is none.
     wrong: Option<&'a str>,
-    /// Pods of another class than the first one's, and the class of one.
-    others: (usize, &'a str),
-    /// Pods that do not wait for the request of their group, and how one is called.
-    alone: (usize, &'a str),
-    /// Pods that say more than a template takes, and how one is called.
-    large: (usize, &'a str),
+    /// Class of one that says another one than the first.
+    other: Option<&'a str>,
+    /// Some do not wait for the request of their group.
+    has_alone: bool,
+    /// Some say more than a template takes.
+    has_large: bool,
 }
 
 impl<'a> GroupPods<'a> {
@@ -77,7 +94,7 @@ impl<'a> GroupPods<'a> {
         cache: &'a ObjectCache,
     ) -> Self {
         let mut found = Self::default();
-        found.tally.to_start = need.least;
+        (found.tally.to_start, found.has_parts) = (need.least, need.has_parts);
         for pod in pods {
             let known = cache.pod(&pod.namespace, &pod.name);
             let Some((known, consuming)) =
@@ -85,20 +102,17 @@ impl<'a> GroupPods<'a> {
             else {
                 continue;
             };
-            let is_over = known.deleted.is_some() || known.phase == TrackedPhase::Failed;
-            match is_over {
-                true => {}
-                false if known.is_bound || known.phase == TrackedPhase::Succeeded => {
-                    found.tally.placed += 1;
-                }
-                false => found.waits(group, known, consuming),
+            match (known.is_over(), known.is_placed()) {
+                (true, _) => {}
+                (false, true) => found.tally.placed += 1,
+                (false, false) => found.waits(group, consuming),
             }
         }
         found
     }
 
     /// Takes in a pod without node.
-    fn waits(&mut self, group: &ManagedRef, pod: &'a TrackedPod, consuming: &'a ConsumingPod) {
+    fn waits(&mut self, group: &ManagedRef, consuming: &'a ConsumingPod) {
         if !name::is_dns_subdomain(&consuming.class) {
             self.wrong.get_or_insert(&consuming.class);
             return;
@@ -106,14 +120,14 @@ impl<'a> GroupPods<'a> {
         let consumes = consuming.consumes.as_ref();
         let wanted = (group.name.as_str(), &*consuming.class);
         if consumes.is_none_or(|(of, by)| (&**of, &**by) != wanted) {
-            self.alone = (self.alone.0 + 1, &pod.name);
+            self.has_alone = true;
             return;
         }
         if self.class.is_empty() {
             self.class = &consuming.class;
         }
         if *self.class != *consuming.class {
-            self.others = (self.others.0 + 1, &consuming.class);
+            self.other.get_or_insert(&consuming.class);
             self.is_held = true;
             return;
         }
@@ -123,7 +137,7 @@ impl<'a> GroupPods<'a> {
             PodWait::Otherwise => self.is_held = true,
             PodWait::LacksNode => {
                 let Some(shape) = &consuming.shape else {
-                    self.large = (self.large.0 + 1, &pod.name);
+                    self.has_large = true;
                     self.is_held = true;
                     return;
                 };
@@ -140,15 +154,20 @@ impl<'a> GroupPods<'a> {
         }
     }
 
-    /// Pods to ask for. Where those that ask are too few for the gang, the others are bought for one by one.
-    pub fn chosen(&self, need: GroupNeed) -> PodsToAskFor {
-        let is_known = !self.is_held && !self.tally.is_undecided;
-        match self.tally.chosen() {
-            chosen if chosen.is_empty() || need.has_parts => match is_known {
-                true => self.tally.all(),
-                false => PodsToAskFor::default(),
-            },
-            chosen => chosen,
+    /// Pods to ask for: as many as the gang lacks to start; all where it has started, where parts of it need their own, and
+    /// where fewer ask.
+    pub fn chosen(&self) -> GroupChoice {
+        let lacking: i32 = self.tally.sets.iter().map(|set| set.lacking).sum();
+        let missing = self.tally.to_start - self.tally.placed;
+        let is_exact = missing <= 0 || !self.has_parts && lacking >= missing;
+        let asked = match is_exact {
+            true => self.tally.chosen(),
+            false if self.is_held || self.tally.is_undecided => PodsToAskFor::default(),
+            false => self.tally.all(),
+        };
+        GroupChoice {
+            is_short: missing > lacking && !asked.is_empty(),
+            asked,
         }
     }
 
@@ -164,7 +183,7 @@ impl<'a> GroupPods<'a> {
             let spec: PodTemplateSpec = serde_json::from_str(&shape.text).ok()?;
             Some(PodTemplate {
                 metadata: ObjectMeta {
-                    name: Some(format!("{}-{:016x}", asker.request, shape.hash)),
+                    name: Some(template_name(&asker.request, shape)),
                     namespace: Some(asker.of.namespace.clone()),
                     owner_references: Some(vec![asker.owner()]),
                     ..ObjectMeta::default()
@@ -179,29 +198,41 @@ impl<'a> GroupPods<'a> {
     pub fn complaints(&self, asker: &RoomAsker<'_>) -> Vec<ObjectEvent> {
         let wrong = self.wrong.map(wrong_class);
         let mut all: Vec<String> = wrong.into_iter().collect();
-        if let (number @ 1.., other) = self.others {
+        if let Some(other) = self.other {
             all.push(format!(
-                "room is asked for by class {}, and {number} pods of the group say another, as {other}, and wait in \
-                 vain: write one class on all",
+                "room is asked for by class {}, and pods of the group say another, as {other}, and wait in vain: write \
+                 one class on all",
                 self.class
             ));
         }
-        if let (number @ 1.., one) = self.alone {
+        if self.has_alone {
             all.push(format!(
-                "{number} pods, as {one}, have annotation pumice.sh/provisioning-class and not \
+                "pods of the group have annotation pumice.sh/provisioning-class and not \
                  autoscaling.x-k8s.io/consume-provisioning-request: {} with their class as \
-                 autoscaling.x-k8s.io/provisioning-class-name, so nodes are bought for each of them: the admission \
-                 policies of the chart write these as a pod is made (API server 1.36), or write them yourself",
+                 autoscaling.x-k8s.io/provisioning-class-name, so they are not asked for: the chart's admission policies \
+                 write both as a pod is made that names its PodGroup or has an owner (API server 1.36), or write them \
+                 yourself",
                 asker.request
             ));
         }
-        if let (number @ 1.., one) = self.large {
+        if self.has_large {
             all.push(format!(
-                "{number} pods, as {one}, have more than {} KiB of affinity, volumes and the like, and nothing is asked \
-                 for them: make them without annotation pumice.sh/provisioning-class",
+                "pods of the group have more than {} KiB of affinity, volumes and the like, and nothing is asked for \
+                 them: make them without annotation pumice.sh/provisioning-class",
                 PodShape::MAX_SIZE >> 10
             ));
         }
         all.into_iter().map(|text| asker.says(true, text)).collect()
     }
+}
+
+/// Longest name of an object.
+const MAX_NAME: usize = 253;
+
+/// Name of the template of pods of a shape.
+fn template_name(request: &str, shape: &PodShape) -> String {
+    let hash = format!("-{:016x}", shape.hash);
+    let end = request.len().min(MAX_NAME - hash.len());
+    let start = request.get(..end).unwrap_or_default();
+    format!("{}{hash}", start.trim_end_matches(['.', '-']))
 }

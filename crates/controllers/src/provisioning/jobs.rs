@@ -6,7 +6,7 @@ use pumice_api::Job;
 use super::asked::{AskedSet, PodTally, SetTally};
 use super::{RoomAsker, uid};
 use crate::job::{minimum, pod_template, task_name};
-use crate::runtime::{ObjectCache, ObjectEvent, PodWait, TrackedPhase, TrackedPod};
+use crate::runtime::{ObjectCache, ObjectEvent, PodWait, TrackedPod};
 
 /// What a defaulted Job lacks of pods that wait for this request of this class, by task.
 pub fn tally(asker: &RoomAsker<'_>, job: &Job, cache: &ObjectCache) -> PodTally {
@@ -32,9 +32,7 @@ pub fn tally(asker: &RoomAsker<'_>, job: &Job, cache: &ObjectCache) -> PodTally 
         let Some(set) = at.and_then(|at| tally.sets.get_mut(at)) else {
             continue;
         };
-        let is_over = pod.deleted.is_some() || pod.phase == TrackedPhase::Failed;
-        let is_placed = pod.is_bound || pod.phase == TrackedPhase::Succeeded;
-        match (is_over, is_placed) {
+        match (pod.is_over(), pod.is_placed()) {
             (true, _) => {}
             (false, true) => {
                 set.placed += 1;

@@ -34,7 +34,7 @@ use crate::runtime::{
     Observed, PodWait, Reconciliation, StandingEvents, WriteOutcome,
 };
 use asked::PodsToAskFor;
-use groups::{GroupNeed, GroupPods};
+use groups::{GroupChoice, GroupNeed, GroupPods};
 use verdict::AutoscalerVerdict;
 
 /// Event on who asks: what was asked for, and what became of it.
@@ -46,14 +46,33 @@ const MAX_SETS: usize = 32;
 /// After a refusal it is asked again this much later.
 const PAUSE: SignedDuration = SignedDuration::from_mins(5);
 
+/// So long fewer pods have to ask than a gang lacks before room is asked for these alone: what the scheduler says of them
+/// is as old at most.
+const SETTLES: SignedDuration = SignedDuration::from_mins(1);
+
+/// A PodGroup with more pods is looked at once a second at most.
+const SMALL_GROUP: usize = 64;
+
 /// Asks for room for Jobs and PodGroups.
 #[derive(Debug, Default)]
 pub struct ProvisioningController {
     /// Templates that were written: UID of who asks, name.
     templates: BTreeSet<(String, String)>,
-    /// Pods that ask with the others of their PodGroup, by group.
-    pods: HashMap<ManagedRef, BTreeSet<ManagedRef>>,
+    /// PodGroups with pods that ask.
+    groups: HashMap<ManagedRef, AskingGroup>,
+    /// Schedulers that are ours.
+    schedulers: Vec<String>,
     standing: StandingEvents,
+}
+
+/// A PodGroup with pods that ask.
+#[derive(Debug, Default)]
+struct AskingGroup {
+    pods: BTreeSet<ManagedRef>,
+    /// When it was looked at last.
+    looked: Option<Timestamp>,
+    /// Since when fewer pods ask than the gang lacks.
+    short_since: Option<Timestamp>,
 }
 
 /// Who asks: a Job, or a PodGroup of either kind.
@@ -80,8 +99,11 @@ impl ProvisioningController {
     pub const NAME: &'static str = "provisioning-controller";
 
     /// Makes one.
-    pub fn make(_: &ControllerOptions) -> Box<dyn Controller> {
-        Box::new(Self::default())
+    pub fn make(options: &ControllerOptions) -> Box<dyn Controller> {
+        Box::new(Self {
+            schedulers: options.scheduler_names.clone(),
+            ..Self::default()
+        })
     }
 
     /// What is to be done for somebody who asks.
@@ -100,7 +122,9 @@ impl ProvisioningController {
                     "ProvisioningRequest {} is not of this {kind}: delete it, and room is asked for",
                     asker.request
                 );
-                asker.only_says(true, text)
+                let found = asker.only_says(true, text);
+                let again_at = now.checked_add(PAUSE).ok();
+                Reconciliation { again_at, ..found }
             }
             Some(request) if !wish.waits && is_open(request) => asker.takes_back(cache),
             Some(request) => asker.judge(request, wish, now),
@@ -198,7 +222,7 @@ impl ProvisioningController {
     }
 
     fn for_group(
-        &self,
+        &mut self,
         of: &ManagedRef,
         object: &Observed,
         cache: &ObjectCache,
@@ -207,12 +231,11 @@ impl ProvisioningController {
         let (Some(need), Some(meta)) = (GroupNeed::of(object), object.meta()) else {
             return Reconciliation::nothing();
         };
-        let pods = self.pods.get(of).into_iter().flatten();
+        let known = self.groups.get(of);
+        let pods = known.into_iter().flat_map(|group| &group.pods);
         let pods = GroupPods::of(of, need, pods, cache);
         let api_version = match object {
-            Observed::NativeGroup(group) if !group.api_version.is_empty() => {
-                group.api_version.clone()
-            }
+            Observed::NativeGroup(group) => group.api_version.clone(),
             _ => of.kind.path().api_version(),
         };
         let asker = RoomAsker {
@@ -222,9 +245,18 @@ impl ProvisioningController {
             class: pods.class,
             request: of.name.clone(),
         };
+        let GroupChoice {
+            mut asked,
+            is_short,
+        } = pods.chosen();
+        let short_since = known.and_then(|group| group.short_since).unwrap_or(now);
+        let settled_at = short_since.checked_add(SETTLES).unwrap_or(Timestamp::MAX);
+        let is_early = is_short && now < settled_at;
+        if is_early {
+            asked = PodsToAskFor::default();
+        }
         let mut found = match pods.wait() {
             true => {
-                let asked = pods.chosen(need);
                 let wish = RoomWish {
                     asked: &asked,
                     waits: true,
@@ -234,28 +266,50 @@ impl ProvisioningController {
             }
             false => asker.takes_back(cache),
         };
+        if is_early {
+            found.again_at = Some(found.again_at.map_or(settled_at, |at| at.min(settled_at)));
+        }
         found.events.extend(pods.complaints(&asker));
+        if let Some(group) = self.groups.get_mut(of) {
+            group.looked = Some(now);
+            group.short_since = is_short.then_some(short_since);
+        }
         found
+    }
+
+    /// When a PodGroup may be looked at again, if that is not now.
+    fn too_early(&self, of: &ManagedRef, now: Timestamp) -> Option<Timestamp> {
+        let group = self.groups.get(of)?;
+        let next = group
+            .looked?
+            .checked_add(SignedDuration::from_secs(1))
+            .ok()?;
+        (group.pods.len() > SMALL_GROUP && now < next).then_some(next)
+    }
+
+    /// PodGroup with which a pod of ours asks.
+    fn group_of(&self, object: &Observed) -> Option<ManagedRef> {
+        let consuming = object.as_pod()?.consuming.as_ref()?;
+        let mut ours = self.schedulers.iter();
+        let is_ours = ours.any(|name| **name == *consuming.scheduler_name);
+        is_ours.then(|| consuming.group.clone())
     }
 
     /// Keeps which pods ask with which PodGroup; the groups concerned.
     fn follow(&mut self, change: ObjectChange<'_>) -> Vec<ManagedRef> {
-        let group = |object: &Observed| Some(object.as_pod()?.consuming.as_ref()?.group.clone());
-        let before = change.before.and_then(group);
-        let after = change.after.and_then(group);
-        if let Some(group) = before
-            .as_ref()
-            .filter(|group| after.as_ref() != Some(*group))
-            && let Some(pods) = self.pods.get_mut(group)
+        let before = change.before.and_then(|object| self.group_of(object));
+        let after = change.after.and_then(|object| self.group_of(object));
+        if let Some(of) = before.as_ref().filter(|of| after.as_ref() != Some(*of))
+            && let Some(group) = self.groups.get_mut(of)
         {
-            pods.remove(change.of);
-            if pods.is_empty() {
-                self.pods.remove(group);
+            group.pods.remove(change.of);
+            if group.pods.is_empty() {
+                self.groups.remove(of);
             }
         }
-        if let Some(group) = &after {
-            let pods = self.pods.entry(group.clone()).or_default();
-            pods.insert(change.of.clone());
+        if let Some(of) = &after {
+            let group = self.groups.entry(of.clone()).or_default();
+            group.pods.insert(change.of.clone());
         }
         let mut groups: Vec<ManagedRef> = before.into_iter().chain(after).collect();
         groups.dedup();
@@ -288,7 +342,7 @@ impl RoomAsker<'_> {
         };
         let is_due = again_at.is_some_and(|at| at <= now);
         if !is_going && (is_other || lacks && is_due) {
-            found.writes.push(writes::delete(self.of, request));
+            found.writes.extend(writes::delete(self.of, request));
         } else if lacks && !is_going {
             found.again_at = again_at;
         }
@@ -307,7 +361,7 @@ impl RoomAsker<'_> {
             self.request
         );
         Reconciliation {
-            writes: vec![writes::delete(self.of, open)],
+            writes: writes::delete(self.of, open),
             ..self.only_says(false, text)
         }
     }
@@ -358,13 +412,18 @@ impl Controller for ProvisioningController {
                 }
             }
             ManagedKind::PodGroup | ManagedKind::NativeGroup
-                if self.pods.contains_key(change.of)
+                if self.groups.contains_key(change.of)
                     && change.alters(|object| Some((object.uid(), GroupNeed::of(object)))) =>
             {
                 concerned.push(change.of.clone());
             }
             ManagedKind::ProvisioningRequest => {
                 concerned.extend(either.and_then(request_of).and_then(asker_of));
+                // One of somebody else was in their way.
+                let kinds = [ManagedKind::PodGroup, ManagedKind::NativeGroup];
+                let groups = kinds.map(|kind| ManagedRef::new(kind, namespace, &change.of.name));
+                let known = groups.into_iter();
+                concerned.extend(known.filter(|group| self.groups.contains_key(group)));
             }
             _ => {}
         }
@@ -390,8 +449,17 @@ impl Controller for ProvisioningController {
         let is_going = object
             .meta()
             .is_some_and(|meta| meta.deletion_timestamp.is_some());
+        if is_going {
+            return Reconciliation::nothing();
+        }
+        if let Some(at) = self.too_early(of, now) {
+            let again_at = Some(at);
+            return Reconciliation {
+                again_at,
+                ..Reconciliation::nothing()
+            };
+        }
         let mut found = match object {
-            _ if is_going => return Reconciliation::nothing(),
             Observed::Job(job) => self.for_job(of, job, cache, now),
             group => self.for_group(of, group, cache, now),
         };

@@ -53,11 +53,15 @@ pub fn request(asker: &RoomAsker<'_>, asked: &PodsToAskFor, templates: &[PodTemp
     ApiWrite::create_of(ManagedKind::ProvisioningRequest, &request)
 }
 
-/// Deletes the request of who asked.
-pub fn delete(asker: &ManagedRef, request: &ProvisioningRequest) -> ApiWrite {
+/// Deletes the request of who asked, and the templates that it names.
+pub fn delete(asker: &ManagedRef, request: &ProvisioningRequest) -> Vec<ApiWrite> {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let of = |kind, name: &str| ManagedRef::new(kind, &asker.namespace, name);
     let meta = &request.metadata;
-    let kind = ManagedKind::ProvisioningRequest;
-    let of = ManagedRef::new(kind, &asker.namespace, &text(&meta.name));
-    ApiWrite::delete(of, &text(&meta.uid))
+    let own = of(ManagedKind::ProvisioningRequest, &text(&meta.name));
+    let sets = request.spec.pod_sets.iter();
+    let templates = sets.map(|set| of(ManagedKind::PodTemplate, &set.pod_template_ref.name));
+    let mut writes = vec![ApiWrite::delete(own, &text(&meta.uid))];
+    writes.extend(templates.map(|template| ApiWrite::delete(template, "")));
+    writes
 }

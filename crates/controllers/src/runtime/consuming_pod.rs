@@ -1,4 +1,4 @@
-//! Pods that ask for their room at once with the others of their PodGroup (spec/17 §6).
+//! Pods that ask for their room at once with the others of their PodGroup (spec/17 §7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher as _;
@@ -17,6 +17,8 @@ use super::observed::PodWait;
 pub struct ConsumingPod {
     /// PodGroup of the pod, be it Volcano's or one of Kubernetes.
     pub group: ManagedRef,
+    /// Scheduler that is to place the pod (`spec.schedulerName`).
+    pub scheduler_name: Box<str>,
     /// What the annotation says, which may be no name of a class.
     pub class: Box<str>,
     /// Name and class of the ProvisioningRequest that the pod waits for.
@@ -78,6 +80,7 @@ impl ConsumingPod {
         let shape = waits.then(|| PodShape::of(pod, spec)).flatten();
         Some(Self {
             group: ManagedRef::new(kind, namespace, name),
+            scheduler_name: spec.scheduler_name.clone().unwrap_or_default().into(),
             class: class.as_str().into(),
             consumes: consumed(annotations),
             wait: PodWait::read(pod),

@@ -1,5 +1,6 @@
 //! What is kept of the objects the API server sends.
 
+use k8s_openapi::Resource as _;
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
@@ -134,7 +135,13 @@ impl Followed for NativePodGroup {
     const MANAGED: ManagedKind = ManagedKind::NativeGroup;
 
     fn observe(mut self) -> Observed {
-        self.metadata.managed_fields = None;
+        let writers = self.metadata.managed_fields.take().unwrap_or_default();
+        // Items of a list do not say their version, and the newest is not served everywhere.
+        if self.api_version.is_empty() {
+            let mut versions = writers.into_iter().filter_map(|one| one.api_version);
+            let written = versions.find(|version| version.starts_with(NativePodGroup::GROUP));
+            self.api_version = written.unwrap_or_else(|| Self::MANAGED.path().api_version());
+        }
         Observed::NativeGroup(Box::new(self))
     }
 }

@@ -236,6 +236,18 @@ impl TrackedPod {
     }
 }
 
+impl TrackedPod {
+    /// It has failed, or is being deleted: it is to have no node any more.
+    pub fn is_over(&self) -> bool {
+        self.deleted.is_some() || self.phase == TrackedPhase::Failed
+    }
+
+    /// It has a node, or has done its work.
+    pub fn is_placed(&self) -> bool {
+        self.is_bound || self.phase == TrackedPhase::Succeeded
+    }
+}
+
 impl JobMember {
     fn read(pod: &Pod, annotations: &TextMap, labels: &TextMap) -> Option<Self> {
         let job = annotations.get(keys::JOB_NAME)?;

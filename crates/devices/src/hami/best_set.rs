@@ -17,8 +17,8 @@ const FEW: usize = 6;
 /// Places of cards in their order, a bit each.
 pub type PlaceSet = u64;
 
-/// Of some cards, at most 64 in their order, so many that have the most points with each other, the first of equal sets;
-/// for a single card the one that has the fewest points with the others. Takes from the steps that are left; without any
+/// So many cards that have the most points with each other, the first of equal sets, of at most 64 in their order; for a
+/// single card the one that has the fewest points with the others. Takes from the steps that are left; without any
 /// the first cards.
 pub fn best_set(
     cards: usize,

@@ -95,24 +95,25 @@ impl PodOnCards<'_> {
 
     /// What a card gives for a need beside what containers of the pod have got.
     pub fn admits(&self, need: &CardNeed, at: usize, own: &[Taken]) -> Result<Taken, CardCheck> {
-        self.is_allowed(need, at)?;
-        if self.is_elsewhere(need, at, own) {
-            return Err(CardCheck::Beside);
-        }
-        let own = &need.beside(own)[..];
         self.gives(need, at, own).map(|(taken, _)| taken)
     }
 
-    /// What an allowed card gives beside what other containers have of it while this one runs, and what is in use of it.
+    /// What a card gives for a need beside what containers of the pod have got, and what is in use of it while the need's
+    /// container runs.
     pub fn gives(
         &self,
         need: &CardNeed,
         at: usize,
         own: &[Taken],
     ) -> Result<(Taken, CardPart), CardCheck> {
+        self.is_allowed(need, at)?;
         let all = CardPart::capacity(self.cards, at);
         let part = self.part_of(need, at, all).ok_or(CardCheck::Size)?;
         self.has_size(need, at, (part, all))?;
+        if self.is_elsewhere(need, at, own) {
+            return Err(CardCheck::Beside);
+        }
+        let own = &need.beside(own)[..];
         let used = self.used(at, own);
         if used.sharers > 0 {
             self.may_join(need, at, own)?;

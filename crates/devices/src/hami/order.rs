@@ -83,9 +83,6 @@ impl PodOnCards<'_> {
         mut show: impl FnMut(RankedCard, Taken),
     ) {
         for at in 0..self.cards.cards.len() {
-            if self.is_allowed(need, at).is_err() || self.is_elsewhere(need, at, own) {
-                continue;
-            }
             if let Ok((taken, used)) = self.gives(need, at, own) {
                 show(self.ranked(need, at, used), taken);
             }

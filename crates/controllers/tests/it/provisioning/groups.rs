@@ -168,6 +168,8 @@ fn pods_that_do_not_ask_are_bought_for_one_by_one_and_hold_up_nobody() {
     world.server.apply(ManagedKind::Pod, head);
     VOLCANO.add(&mut world, &["a", "b"], "4");
     says(&mut world, &["head", "a", "b"], "Unschedulable");
+    assert!(request(&world).is_none(), "another pod may have gone");
+    world.pass_seconds(61);
     assert_eq!(asked(&world), [("4".to_owned(), 2)]);
 }
 
@@ -227,9 +229,9 @@ fn wrong_words_and_pods_without_their_request_are_told_on_the_group() {
         let told = of.told(&world).join("\n");
         for words in [
             "! annotation pumice.sh/provisioning-class: \"Check Capacity\" is no name of a class, as ",
-            "! 1 pods, as alone, have annotation pumice.sh/provisioning-class and not \
+            "! pods of the group have annotation pumice.sh/provisioning-class and not \
              autoscaling.x-k8s.io/consume-provisioning-request: ray with",
-            "1 pods of the group say another, as other, and wait in vain: write one class on all",
+            "pods of the group say another, as other, and wait in vain: write one class on all",
         ] {
             assert!(told.contains(words), "{words}\n{told}");
         }
@@ -264,6 +266,85 @@ fn a_request_of_somebody_else_and_pods_of_jobs_are_left_alone() {
 }
 
 #[test]
+fn of_a_gang_that_lost_a_pod_nothing_is_asked_for_before_the_scheduler_has_heard_of_it() {
+    let mut world = VOLCANO.world(2);
+    VOLCANO.add(&mut world, &["a"], "4");
+    let other = VOLCANO.pod("b", "4", "other");
+    world.server.apply(ManagedKind::Pod, other);
+    world.settle();
+    says(&mut world, &["a", "b"], "Unschedulable");
+    world.server.remove(&pod_ref("b"));
+    world.settle();
+    assert!(request(&world).is_none(), "half a gang");
+    says(&mut world, &["a"], "GangIncomplete");
+    world.pass_seconds(600);
+    assert!(request(&world).is_none());
+    VOLCANO.add(&mut world, &["b"], "4");
+    says(&mut world, &["a", "b"], "Unschedulable");
+    assert_eq!(asked(&world), [("4".to_owned(), 2)]);
+}
+
+#[test]
+fn nobody_asks_in_the_name_of_a_job_or_by_the_word_of_another_scheduler() {
+    let mut world = VOLCANO.world(1);
+    world.server.edit(&VOLCANO.group(), |group| {
+        group["metadata"]["ownerReferences"] = json!([{"apiVersion": "batch.volcano.sh/v1alpha1",
+            "kind": "Job", "name": "train", "uid": "j", "controller": true}]);
+    });
+    VOLCANO.add(&mut world, &["a"], "4");
+    says(&mut world, &["a"], "Unschedulable");
+    assert!(request(&world).is_none());
+    let mut world = NATIVE.world(1);
+    let mut pod = NATIVE.pod("a", "4", CLASS);
+    pod["spec"]["schedulerName"] = json!("default-scheduler");
+    world.server.apply(ManagedKind::Pod, pod);
+    world.settle();
+    says(&mut world, &["a"], "Unschedulable");
+    assert!(request(&world).is_none());
+}
+
+#[test]
+fn a_large_group_is_looked_at_once_a_second_and_asks_for_all_that_it_lacks() {
+    let mut world = VOLCANO.world(100);
+    let names: Vec<String> = (0..100).map(|number| format!("p-{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    VOLCANO.add(&mut world, &names, "4");
+    says(&mut world, &names, "Unschedulable");
+    world.pass_seconds(2);
+    assert_eq!(asked(&world), [("4".to_owned(), 100)]);
+}
+
+#[test]
+fn templates_go_with_the_request_that_names_them() {
+    let mut world = VOLCANO.world(2);
+    VOLCANO.add(&mut world, &["a", "b"], "4");
+    says(&mut world, &["a", "b"], "Unschedulable");
+    assert_eq!(world.server.all(ManagedKind::PodTemplate).len(), 1);
+    for name in ["a", "b"] {
+        world.server.remove(&pod_ref(name));
+    }
+    world.settle();
+    assert!(world.server.all(ManagedKind::PodTemplate).is_empty());
+}
+
+#[test]
+fn the_version_of_a_group_of_kubernetes_is_the_one_that_it_was_written_by() {
+    let written = json!([{"apiVersion": "scheduling.k8s.io/v1alpha2", "manager": "m"}]);
+    let group = json!({"metadata": {"name": NAME, "namespace": "n", "managedFields": written}});
+    let read = |group: &Value| {
+        let text = group.to_string();
+        let read = pumice_controllers::runtime::read_object(NATIVE.kind, text.as_bytes());
+        match read.expect("it is one") {
+            Some(pumice_controllers::runtime::Observed::NativeGroup(group)) => group.api_version,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(read(&group), "scheduling.k8s.io/v1alpha2");
+    let newest = json!({"metadata": {"name": NAME}});
+    assert_eq!(read(&newest), "scheduling.k8s.io/v1beta1");
+}
+
+#[test]
 fn more_kinds_of_pods_than_a_request_may_have_are_told() {
     let mut world = VOLCANO.world(33);
     let names: Vec<String> = (1..=33).map(|number| format!("p-{number}")).collect();
@@ -292,7 +373,7 @@ fn of_pods_that_say_more_than_a_template_takes_nothing_is_kept_and_that_is_told(
     says(&mut world, &["a", "b"], "Unschedulable");
     assert!(request(&world).is_none(), "half a gang is not bought");
     let told = VOLCANO.told(&world).join("\n");
-    let words = "! 1 pods, as b, have more than 16 KiB of affinity, volumes and the like";
+    let words = "! pods of the group have more than 16 KiB of affinity, volumes and the like";
     assert!(told.contains(words), "{told}");
 }
 

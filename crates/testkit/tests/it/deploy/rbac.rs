@@ -76,7 +76,7 @@ const WATCHED: [(&str, &str); 28] = [
 /// Everything the controllers may change in the whole cluster: group, resources,
 /// verbs.
 const CONTROLLER_WRITES: [(&str, &str, &str); 23] = [
-    ("", "podtemplates", "create patch"),
+    ("", "podtemplates", "create delete patch"),
     (
         "autoscaling.x-k8s.io",
         "provisioningrequests",
