@@ -6,7 +6,8 @@ use pumice_api::{PodGroup, keys, name};
 use rustc_hash::FxHashMap;
 
 use super::asked::{AskedSet, PodTally, PodsToAskFor, SetTally};
-use super::{RoomAsker, wrong_class};
+use super::asker::RoomAsker;
+use super::wrong_class;
 use crate::runtime::{
     ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodShape, PodWait,
 };

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::PodTemplate;
 use pumice_api::Job;
 
 use super::asked::{AskedSet, PodTally, SetTally};
-use super::{RoomAsker, uid};
+use super::asker::{RoomAsker, uid};
 use crate::job::{minimum, pod_template, task_name};
 use crate::runtime::{ObjectCache, ObjectEvent, PodWait, TrackedPod};
 

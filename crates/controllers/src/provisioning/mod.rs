@@ -14,6 +14,7 @@
 //! What a queue or a quota holds back is not asked for: only the scheduler says that nodes are what pods lack.
 
 mod asked;
+mod asker;
 mod groups;
 mod jobs;
 mod verdict;
@@ -22,8 +23,6 @@ mod writes;
 use std::collections::{BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::PodTemplate;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use pumice_api::{Job, ProvisioningRequest};
 
 use crate::job::phase::JobPhase;
@@ -34,17 +33,8 @@ use crate::runtime::{
     Observed, PodWait, Reconciliation, StandingEvents, WriteOutcome,
 };
 use asked::PodsToAskFor;
+use asker::{REASON, RoomAsker, RoomWish, WrittenTemplates, controller_of};
 use groups::{GroupChoice, GroupNeed, GroupPods};
-use verdict::AutoscalerVerdict;
-
-/// Event on who asks: what was asked for, and what became of it.
-const REASON: &str = "Provisioning";
-
-/// How many sets of pods a ProvisioningRequest may have.
-const MAX_SETS: usize = 32;
-
-/// After a refusal it is asked again this much later.
-const PAUSE: SignedDuration = SignedDuration::from_mins(5);
 
 /// So long fewer pods have to ask than a gang lacks before room is asked for these alone: what the scheduler says of them
 /// is as old at most.
@@ -56,8 +46,7 @@ const SMALL_GROUP: usize = 64;
 /// Asks for room for Jobs and PodGroups.
 #[derive(Debug, Default)]
 pub struct ProvisioningController {
-    /// Templates that were written: UID of who asks, name.
-    templates: BTreeSet<(String, String)>,
+    templates: WrittenTemplates,
     /// PodGroups with pods that ask.
     groups: HashMap<ManagedRef, AskingGroup>,
     /// Schedulers that are ours.
@@ -75,25 +64,6 @@ struct AskingGroup {
     short_since: Option<Timestamp>,
 }
 
-/// Who asks: a Job, or a PodGroup of either kind.
-struct RoomAsker<'a> {
-    of: &'a ManagedRef,
-    meta: &'a ObjectMeta,
-    /// `apiVersion` of the object.
-    api_version: String,
-    class: &'a str,
-    /// Name of its request.
-    request: String,
-}
-
-/// What somebody asks for.
-struct RoomWish<'a> {
-    asked: &'a PodsToAskFor,
-    /// Some pod without node waits for the request.
-    waits: bool,
-    templates: &'a dyn Fn() -> Option<Vec<PodTemplate>>,
-}
-
 impl ProvisioningController {
     /// Name of the controller in `--controllers`.
     pub const NAME: &'static str = "provisioning-controller";
@@ -104,74 +74,6 @@ impl ProvisioningController {
             schedulers: options.scheduler_names.clone(),
             ..Self::default()
         })
-    }
-
-    /// What is to be done for somebody who asks.
-    fn settle(
-        &self,
-        asker: &RoomAsker<'_>,
-        wish: &RoomWish<'_>,
-        cache: &ObjectCache,
-        now: Timestamp,
-    ) -> Reconciliation {
-        let kind = asker.of.kind.path().kind;
-        let there = cache.provisioning_request(&asker.of.namespace, &asker.request);
-        match there {
-            Some(request) if !is_of(request, asker.meta) => {
-                let text = format!(
-                    "ProvisioningRequest {} is not of this {kind}: delete it, and room is asked for",
-                    asker.request
-                );
-                let found = asker.only_says(true, text);
-                let again_at = now.checked_add(PAUSE).ok();
-                Reconciliation { again_at, ..found }
-            }
-            Some(request) if !wish.waits && is_open(request) => asker.takes_back(cache),
-            Some(request) => asker.judge(request, wish, now),
-            None if wish.asked.is_empty() => Reconciliation::nothing(),
-            None if !cache.is_followed(ManagedKind::ProvisioningRequest) => {
-                let text = format!(
-                    "the API server has no ProvisioningRequest of autoscaling.x-k8s.io/v1, so no nodes are bought for \
-                     this {kind}: install the definition of Cluster Autoscaler, or make it without annotation \
-                     pumice.sh/provisioning-class"
-                );
-                let found = asker.only_says(true, text);
-                let again_at = now.checked_add(PAUSE).ok();
-                Reconciliation { again_at, ..found }
-            }
-            None if wish.asked.sets().len() > MAX_SETS => {
-                let what = match asker.of.kind {
-                    ManagedKind::Job => "tasks",
-                    _ => "kinds of pods",
-                };
-                let text = format!(
-                    "{} {what} lack nodes, and a ProvisioningRequest has {MAX_SETS} sets of pods at most: use fewer \
-                     {what}, or make it without annotation pumice.sh/provisioning-class",
-                    wish.asked.sets().len()
-                );
-                asker.only_says(true, text)
-            }
-            None => self.ask(asker, wish),
-        }
-    }
-
-    /// Writes the templates, and once they are there the request.
-    fn ask(&self, asker: &RoomAsker<'_>, wish: &RoomWish<'_>) -> Reconciliation {
-        let Some(templates) = (wish.templates)() else {
-            return Reconciliation::nothing();
-        };
-        let is_new = |template: &&PodTemplate| {
-            let name = template.metadata.name.clone().unwrap_or_default();
-            let known = (uid(asker.meta).to_owned(), name);
-            !self.templates.contains(&known)
-        };
-        let missing = templates.iter().filter(is_new);
-        let mut writes: Vec<ApiWrite> = missing.filter_map(writes::template).collect();
-        if writes.is_empty() {
-            writes = vec![writes::request(asker, wish.asked, &templates)];
-        }
-        let found = asker.only_says(false, wish.asked.words(&asker.request, asker.class));
-        Reconciliation { writes, ..found }
     }
 
     fn for_job(
@@ -210,7 +112,7 @@ impl ProvisioningController {
                     waits: tally.waits,
                     templates: &|| jobs::templates(&whole, asked.sets()),
                 };
-                found = self.settle(&asker, &wish, cache, now);
+                found = asker.settle(&wish, cache, &self.templates, now);
             }
             Ok(None) => found.events.extend(of_nobody(&asker)),
             Err(text) => {
@@ -262,7 +164,7 @@ impl ProvisioningController {
                     waits: true,
                     templates: &|| pods.templates(&asker, asked.sets()),
                 };
-                self.settle(&asker, &wish, cache, now)
+                asker.settle(&wish, cache, &self.templates, now)
             }
             false => asker.takes_back(cache),
         };
@@ -316,76 +218,6 @@ impl ProvisioningController {
         match change.alters(ask_of) {
             true => groups,
             false => Vec::new(),
-        }
-    }
-}
-
-impl RoomAsker<'_> {
-    /// What the autoscaler says of the request; one that is over and has not helped is deleted after a pause.
-    fn judge(
-        &self,
-        request: &ProvisioningRequest,
-        wish: &RoomWish<'_>,
-        now: Timestamp,
-    ) -> Reconciliation {
-        let verdict = AutoscalerVerdict::of(request);
-        let is_going = request.metadata.deletion_timestamp.is_some();
-        let is_other = request.spec.provisioning_class_name != self.class;
-        let again_at = verdict.over_since.map(|since| {
-            let at = since.max(Timestamp::UNIX_EPOCH).checked_add(PAUSE);
-            at.unwrap_or(Timestamp::MAX)
-        });
-        let lacks = !wish.asked.is_empty();
-        let mut found = match verdict.words(request, again_at.filter(|_| lacks), lacks) {
-            Some((warning, text)) => self.only_says(warning, text),
-            None => Reconciliation::nothing(),
-        };
-        let is_due = again_at.is_some_and(|at| at <= now);
-        if !is_going && (is_other || lacks && is_due) {
-            found.writes.extend(writes::delete(self.of, request));
-        } else if lacks && !is_going {
-            found.again_at = again_at;
-        }
-        found
-    }
-
-    /// Deletes its request as long as nothing came of that.
-    fn takes_back(&self, cache: &ObjectCache) -> Reconciliation {
-        let there = cache.provisioning_request(&self.of.namespace, &self.request);
-        let Some(open) = there.filter(|request| is_of(request, self.meta) && is_open(request))
-        else {
-            return Reconciliation::nothing();
-        };
-        let text = format!(
-            "ProvisioningRequest {} is taken back: no pod waits for it",
-            self.request
-        );
-        Reconciliation {
-            writes: writes::delete(self.of, open),
-            ..self.only_says(false, text)
-        }
-    }
-
-    /// The reference by which what is made for it goes with it.
-    fn owner(&self) -> OwnerReference {
-        OwnerReference {
-            api_version: self.api_version.clone(),
-            kind: self.of.kind.path().kind.to_owned(),
-            name: self.of.name.clone(),
-            uid: uid(self.meta).to_owned(),
-            controller: Some(true),
-            block_owner_deletion: None,
-        }
-    }
-
-    fn says(&self, warning: bool, message: String) -> ObjectEvent {
-        ObjectEvent::about(self.of.kind, self.meta, warning, REASON, message)
-    }
-
-    fn only_says(&self, warning: bool, message: String) -> Reconciliation {
-        Reconciliation {
-            events: vec![self.says(warning, message)],
-            ..Reconciliation::nothing()
         }
     }
 }
@@ -514,10 +346,6 @@ fn request_of(object: &Observed) -> Option<&ProvisioningRequest> {
     }
 }
 
-fn uid(meta: &ObjectMeta) -> &str {
-    meta.uid.as_deref().unwrap_or_default()
-}
-
 /// What is told of a text that is no class.
 fn wrong_class(text: &str) -> String {
     format!(
@@ -525,19 +353,6 @@ fn wrong_class(text: &str) -> String {
          best-effort-atomic-scale-up.autoscaling.x-k8s.io or check-capacity.autoscaling.x-k8s.io: for pods that are made \
          so nodes are bought one by one"
     )
-}
-
-/// Nodes may still be bought for a request.
-fn is_open(request: &ProvisioningRequest) -> bool {
-    let verdict = AutoscalerVerdict::of(request);
-    let is_settled = verdict.over_since.is_some() || verdict.is_provisioned;
-    !is_settled && request.metadata.deletion_timestamp.is_none()
-}
-
-/// The one that controls a request.
-fn controller_of(request: &ProvisioningRequest) -> Option<&OwnerReference> {
-    let mut owners = request.metadata.owner_references.iter().flatten();
-    owners.find(|owner| owner.controller == Some(true))
 }
 
 /// Who a request was made for.
@@ -562,8 +377,4 @@ fn uid_of_asker(object: &Observed) -> Option<&str> {
         Observed::ProvisioningRequest(request) => controller_of(request).map(|owner| &*owner.uid),
         _ => None,
     }
-}
-
-fn is_of(request: &ProvisioningRequest, meta: &ObjectMeta) -> bool {
-    controller_of(request).is_some_and(|owner| owner.uid == uid(meta))
 }

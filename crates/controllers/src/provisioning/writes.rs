@@ -5,8 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::ProvisioningRequest;
 use pumice_api::provisioning_request::{PodTemplateRef, ProvisionedPods, ProvisioningRequestSpec};
 
-use super::RoomAsker;
 use super::asked::{AskedSet, PodsToAskFor};
+use super::asker::RoomAsker;
 use crate::runtime::{ApiVerb, ApiWrite, ManagedKind, ManagedRef};
 
 /// Field manager of the templates.
