@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::autoscaling::{by_capability, create_queue};
 use crate::controllers::{JOBS, events, job};
 use crate::native::{make_gang, native_member};
-use crate::{GROUPS, LIMIT, LONG, PODS, QUIET, wait_bound};
+use crate::{GROUPS, LIMIT, LONG, PODS, QUIET, bare_pod, wait_bound};
 
 const REQUESTS: &str = "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests";
 const CLASS: &str = "best-effort-atomic-scale-up.autoscaling.x-k8s.io";
@@ -186,8 +186,34 @@ fn a_gang_gets_its_nodes_by_one_request_and_what_a_queue_holds_back_asks_for_non
     Ok(())
 }
 
-/// The request is for two pods of four cores of the PodGroup of this name and version, which wait for it.
-fn is_of_group(lab: &LabGuard, request: &Value, name: &str, version: &str) -> Result<()> {
+/// Makes two pods of a ReplicaSet that name no PodGroup; the name of the one that our controllers make for them.
+fn make_owned(lab: &LabGuard) -> Result<String> {
+    let labels = json!({"app": "serve"});
+    let template = json!({"metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "main", "image": "example.com/none"}]}});
+    let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "serve"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}});
+    let sets = "/apis/apps/v1/namespaces/default/replicasets";
+    lab.rest().create(sets, &owner)?;
+    let owner = lab.rest().get(&format!("{sets}/serve"))?;
+    let uid = owner["metadata"]["uid"].as_str().context("a UID")?;
+    for at in 0..2 {
+        let mut pod = joining(bare_pod(&format!("serve-{at}"), Some("4")), CLASS);
+        pod["metadata"]["labels"] = labels.clone();
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "name": "serve", "uid": uid, "controller": true}]);
+        lab.rest().create(PODS, &pod)?;
+    }
+    Ok(format!("podgroup-{uid}"))
+}
+
+/// The request is for two pods of four cores of the PodGroup of this name and version, for which this pod waits.
+fn is_of_group(
+    lab: &LabGuard,
+    request: &Value,
+    (name, version): (&str, &str),
+    pod: &str,
+) -> Result<()> {
     let metadata = &request["metadata"];
     let owner = &metadata["ownerReferences"][0];
     ensure!(
@@ -205,7 +231,7 @@ fn is_of_group(lab: &LabGuard, request: &Value, name: &str, version: &str) -> Re
         container["resources"]["requests"]["cpu"] == "4",
         "{template}"
     );
-    let pod = lab.rest().get(&format!("{PODS}/{name}-0"))?;
+    let pod = lab.rest().get(&format!("{PODS}/{pod}"))?;
     let consumed = "autoscaling.x-k8s.io/consume-provisioning-request";
     ensure!(pod["metadata"]["annotations"][consumed] == name, "{pod}");
     Ok(())
@@ -232,18 +258,22 @@ fn pods_of_volcanos_and_kubernetes_groups_get_their_nodes_by_one_request_each() 
             lab.rest().create(PODS, &joining(pod, CLASS))?;
         }
     }
+    let serve = make_owned(&lab)?;
     let wrong = joining(member("wrong", "ray"), "Check Capacity");
     lab.rest().create(PODS, &wrong)?;
     let mut requests = controllers.eventually(LONG, "room is asked for, for each", || {
         let all = lab.rest().list(REQUESTS).unwrap_or_default();
-        Ok((all.len() == 2).then_some(all))
+        Ok((all.len() == 3).then_some(all))
     })?;
     requests.sort_by_key(|request| request["metadata"]["name"].to_string());
-    for (request, (name, version)) in requests.iter().zip([
-        ("rank", "scheduling.k8s.io/v1beta1"),
-        ("ray", "scheduling.volcano.sh/v1beta1"),
-    ]) {
-        is_of_group(&lab, request, name, version)?;
+    let volcano = "scheduling.volcano.sh/v1beta1";
+    let expected = [
+        (&*serve, "serve-0", volcano),
+        ("rank", "rank-0", "scheduling.k8s.io/v1beta1"),
+        ("ray", "ray-0", volcano),
+    ];
+    for (request, (name, pod, version)) in requests.iter().zip(expected) {
+        is_of_group(&lab, request, (name, version), pod)?;
     }
     eventually(LIMIT, "the PodGroup is told of it", || {
         is_told(&lab, "rank", "asks for room for 2 pods at once")
@@ -259,11 +289,12 @@ fn pods_of_volcanos_and_kubernetes_groups_get_their_nodes_by_one_request_each() 
     for request in &requests {
         answer(&lab, request, "Provisioned", "two nodes come")?;
     }
-    create_nodes(lab.rest(), "bought", 5, &shape)?;
+    create_nodes(lab.rest(), "bought", 7, &shape)?;
     wait_bound(&lab, &scheduler, "ray-", 2)?;
     wait_bound(&lab, &scheduler, "rank-", 2)?;
+    wait_bound(&lab, &scheduler, "serve-", 2)?;
     std::thread::sleep(QUIET);
     let all = lab.rest().list(REQUESTS)?;
-    ensure!(all.len() == 2, "one scale-up for each gang: {all:?}");
+    ensure!(all.len() == 3, "one scale-up for each gang: {all:?}");
     Ok(())
 }
