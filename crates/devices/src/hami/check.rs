@@ -135,12 +135,7 @@ impl PodOnCards<'_> {
             instance: None,
         };
         if self.is_split(at) {
-            let free = CardPart {
-                memory: all.memory - used.memory,
-                sharers: 1,
-                cores: all.cores - used.cores,
-            };
-            let found = self.instance(need, taken, own, free);
+            let found = self.instance(need, taken, own, (all, used));
             return Ok((found.ok_or(CardCheck::Instance)?, used));
         }
         if all.memory - used.memory < part.memory {
@@ -194,25 +189,39 @@ impl PodOnCards<'_> {
         &all[first..]
     }
 
-    /// The first free place of the smallest profile that has one, of a card of which so much is free.
+    /// Whether a card has any of these profiles.
+    fn has_instance(&self, need: &CardNeed, at: usize, memory: i64) -> bool {
+        match need.share.memory {
+            CardMemory::Percent(100) => !self.profiles(need, at, memory).is_empty(),
+            // The largest is the last.
+            _ => {
+                let largest = self.cards.cards[at].splits.last();
+                largest.is_some_and(|profile| profile.memory >= memory)
+            }
+        }
+    }
+
+    /// The first free place of the smallest profile that has one, of a card of which so much is in use.
     fn instance(
         &self,
         need: &CardNeed,
         taken: Taken,
         own: &[Taken],
-        free: CardPart,
+        (all, used): (CardPart, CardPart),
     ) -> Option<Taken> {
         let at = usize::from(taken.card);
-        let others = self.cards.entries(self.view);
-        let others = others.filter(|entry| usize::from(entry.card) == at);
-        let others = others.map(|entry| entry.partition.unwrap_or(Partition::UNKNOWN));
-        let own = own.iter().filter(|one| usize::from(one.card) == at);
-        let own = own.filter_map(|one| one.instance);
-        let live: SmallVec<[Partition; 8]> = others.chain(own).collect();
+        let mut roomy = self
+            .profiles(need, at, taken.part.memory)
+            .iter()
+            .filter(|profile| {
+                used.memory + profile.memory <= all.memory
+                    && used.cores + profile.cores <= all.cores
+            });
+        let live = match used.sharers {
+            0 => SmallVec::new(),
+            _ => self.live(at, own),
+        };
         let is_free = |one: &Partition| !live.iter().any(|other| mig::overlap(*one, *other));
-        let profiles = self.profiles(need, at, taken.part.memory).iter();
-        let mut roomy =
-            profiles.filter(|profile| profile.memory <= free.memory && profile.cores <= free.cores);
         roomy.find_map(|profile| {
             let mut places = profile.places.iter().map(|place| mig::at_place(*place));
             let instance = places.find(is_free)?;
@@ -227,6 +236,16 @@ impl PodOnCards<'_> {
                 ..taken
             })
         })
+    }
+
+    /// Instances of a card that somebody has, containers of the pod among them.
+    fn live(&self, at: usize, own: &[Taken]) -> SmallVec<[Partition; 8]> {
+        let others = self.cards.entries(self.view);
+        let others = others.filter(|entry| usize::from(entry.card) == at);
+        let others = others.map(|entry| entry.partition.unwrap_or(Partition::UNKNOWN));
+        let own = own.iter().filter(|one| usize::from(one.card) == at);
+        let own = own.filter_map(|one| one.instance);
+        others.chain(own).collect()
     }
 
     /// Whether a card has as much as is asked, and no part of it is named where it is handed out whole.
@@ -250,7 +269,7 @@ impl PodOnCards<'_> {
             };
         }
         let is_large_enough = match self.is_split(at) {
-            true => !self.profiles(need, at, part.memory).is_empty(),
+            true => self.has_instance(need, at, part.memory),
             false => part.memory <= all.memory,
         };
         let named = need.share.named;

@@ -3,6 +3,8 @@
 //! A container has whole devices, or one core or two of a device. Which of its cores are taken a list of cards says
 //! by a bit each. Several devices of a container are next to each other.
 
+use std::fmt::Write as _;
+
 use smallvec::SmallVec;
 
 use crate::binding::{Annotation, AnnotationValue};
@@ -175,18 +177,19 @@ impl CardKind {
 pub fn marks(kind: &CardKind, needs: &[CardNeed], of: u16, pod: &Marking) -> Vec<Annotation> {
     let is_by_cores = |need: &CardNeed| need.kind == of && need.share.is_by_cores();
     let by_cores = needs.iter().any(is_by_cores);
-    let ids: Vec<String> = pod
-        .own
-        .iter()
-        .flat_map(|one| match by_cores {
-            true => cores_of(pod, one),
-            false => SmallVec::from_iter([pod.index(one)]),
-        })
-        .map(|id| id.to_string())
-        .collect();
+    let mut ids = String::new();
+    let of_one = |one: &&Allocation| match by_cores {
+        true => cores_of(pod, one),
+        false => SmallVec::from_iter([pod.index(one)]),
+    };
+    for id in pod.own.iter().flat_map(of_one) {
+        let comma = if ids.is_empty() { "" } else { "," };
+        // A text takes whatever is written.
+        let _ = write!(ids, "{comma}{id}");
+    }
     let text = AnnotationValue::Text;
     let mut marks = vec![
-        Annotation::new(IDS, text(ids.join(","))),
+        Annotation::new(IDS, text(ids)),
         Annotation::new(TIME, AnnotationValue::NanoSequence),
         Annotation::new(ALLOCATED, text("false".to_owned())),
         Annotation::new(NODE, text(pod.node.to_owned())),
