@@ -186,33 +186,27 @@ fn a_gang_gets_its_nodes_by_one_request_and_what_a_queue_holds_back_asks_for_non
     Ok(())
 }
 
-/// Makes two pods of a ReplicaSet that name no PodGroup; the name of the one that our controllers make for them.
+/// Makes a ReplicaSet of two pods that name no PodGroup; the name of the one that our controllers make for them.
 fn make_owned(lab: &LabGuard) -> Result<String> {
     let labels = json!({"app": "serve"});
-    let template = json!({"metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "main", "image": "example.com/none"}]}});
+    let mut template = joining(bare_pod("serve", None), CLASS);
+    template["metadata"]["labels"] = labels.clone();
     let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "serve"},
         "spec": {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}});
     let sets = "/apis/apps/v1/namespaces/default/replicasets";
     lab.rest().create(sets, &owner)?;
     let owner = lab.rest().get(&format!("{sets}/serve"))?;
     let uid = owner["metadata"]["uid"].as_str().context("a UID")?;
-    for at in 0..2 {
-        let mut pod = joining(bare_pod(&format!("serve-{at}"), Some("4")), CLASS);
-        pod["metadata"]["labels"] = labels.clone();
-        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
-            "name": "serve", "uid": uid, "controller": true}]);
-        lab.rest().create(PODS, &pod)?;
-    }
     Ok(format!("podgroup-{uid}"))
 }
 
-/// The request is for two pods of four cores of the PodGroup of this name and version, for which this pod waits.
+/// The request is for two pods of four cores of the PodGroup of this name and version, for which pods wait
+/// whose names begin so.
 fn is_of_group(
     lab: &LabGuard,
     request: &Value,
     (name, version): (&str, &str),
-    pod: &str,
+    pods: &str,
 ) -> Result<()> {
     let metadata = &request["metadata"];
     let owner = &metadata["ownerReferences"][0];
@@ -231,9 +225,15 @@ fn is_of_group(
         container["resources"]["requests"]["cpu"] == "4",
         "{template}"
     );
-    let pod = lab.rest().get(&format!("{PODS}/{pod}"))?;
     let consumed = "autoscaling.x-k8s.io/consume-provisioning-request";
-    ensure!(pod["metadata"]["annotations"][consumed] == name, "{pod}");
+    let all = lab.rest().list(PODS)?;
+    let is_one = |pod: &&Value| {
+        let found = pod["metadata"]["name"].as_str();
+        found.is_some_and(|found| found.starts_with(pods))
+    };
+    let waiting = all.iter().filter(is_one);
+    let waiting = waiting.filter(|pod| pod["metadata"]["annotations"][consumed] == name);
+    ensure!(waiting.count() == 2, "{all:?}");
     Ok(())
 }
 
@@ -241,9 +241,9 @@ fn is_of_group(
 fn pods_of_volcanos_and_kubernetes_groups_get_their_nodes_by_one_request_each() -> Result<()> {
     let lab = Lab::take()?;
     lab.cluster().apply(DEFINITION)?;
-    lab.cluster().install_policies()?;
     lab.nodes(1, "1", "4Gi")?;
     create_queue(&lab, "default", "100")?;
+    lab.cluster().install_policies()?;
     let controllers = Controllers::start(lab.cluster(), &Setup::default())?;
     let scheduler = Scheduler::start(lab.cluster(), &by_capability()?)?;
     let ray = pod_group("ray", &json!({"minMember": 2, "queue": "default"}));
@@ -268,12 +268,12 @@ fn pods_of_volcanos_and_kubernetes_groups_get_their_nodes_by_one_request_each() 
     requests.sort_by_key(|request| request["metadata"]["name"].to_string());
     let volcano = "scheduling.volcano.sh/v1beta1";
     let expected = [
-        (&*serve, "serve-0", volcano),
-        ("rank", "rank-0", "scheduling.k8s.io/v1beta1"),
-        ("ray", "ray-0", volcano),
+        (&*serve, "serve-", volcano),
+        ("rank", "rank-", "scheduling.k8s.io/v1beta1"),
+        ("ray", "ray-", volcano),
     ];
-    for (request, (name, pod, version)) in requests.iter().zip(expected) {
-        is_of_group(&lab, request, (name, version), pod)?;
+    for (request, (name, pods, version)) in requests.iter().zip(expected) {
+        is_of_group(&lab, request, (name, version), pods)?;
     }
     eventually(LIMIT, "the PodGroup is told of it", || {
         is_told(&lab, "rank", "asks for room for 2 pods at once")

@@ -1,5 +1,6 @@
 //! PodGroups whose pods ask for room, made by whichever controller: the pods that are there, by shape.
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PodTemplate, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use pumice_api::{PodGroup, keys, name};
@@ -9,7 +10,7 @@ use super::asked::{AskedSet, PodTally, PodsToAskFor, SetTally};
 use super::asker::RoomAsker;
 use super::wrong_class;
 use crate::runtime::{
-    ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodShape, PodWait,
+    ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodShape, PodWait, TrackedPod,
 };
 
 /// What a PodGroup says of how many of its pods have to start together.
@@ -61,6 +62,8 @@ pub struct GroupChoice {
     pub asked: PodsToAskFor,
     /// They are too few for the gang: others of it do not ask, or are not there yet and nobody has heard of it.
     pub is_short: bool,
+    /// When the newest pod without node was made, where no number of pods says that they are all.
+    pub newest: Option<Timestamp>,
 }
 
 /// Pods of a PodGroup that ask.
@@ -74,6 +77,8 @@ pub struct GroupPods<'a> {
     places: FxHashMap<u64, usize>,
     tally: PodTally,
     has_parts: bool,
+    /// When the newest pod was made that waits for the request.
+    newest: Option<Timestamp>,
     /// Some wait for something else than nodes, as for their queue, or wait in vain.
     is_held: bool,
     /// What the first pod says whose class is none.
@@ -106,14 +111,14 @@ impl<'a> GroupPods<'a> {
             match (known.is_over(), known.is_placed()) {
                 (true, _) => {}
                 (false, true) => found.tally.placed += 1,
-                (false, false) => found.waits(group, consuming),
+                (false, false) => found.waits(group, known, consuming),
             }
         }
         found
     }
 
     /// Takes in a pod without node.
-    fn waits(&mut self, group: &ManagedRef, consuming: &'a ConsumingPod) {
+    fn waits(&mut self, group: &ManagedRef, pod: &TrackedPod, consuming: &'a ConsumingPod) {
         if !name::is_dns_subdomain(&consuming.class) {
             self.wrong.get_or_insert(&consuming.class);
             return;
@@ -133,6 +138,7 @@ impl<'a> GroupPods<'a> {
             return;
         }
         self.tally.waits = true;
+        self.newest = self.newest.max(pod.created);
         match consuming.wait {
             PodWait::Undecided => self.tally.is_undecided = true,
             PodWait::Otherwise => self.is_held = true,
@@ -168,6 +174,7 @@ impl<'a> GroupPods<'a> {
         };
         GroupChoice {
             is_short: missing > lacking && !asked.is_empty(),
+            newest: self.newest.filter(|_| missing <= 0),
             asked,
         }
     }

@@ -40,6 +40,10 @@ use groups::{GroupChoice, GroupNeed, GroupPods};
 /// is as old at most.
 const SETTLES: SignedDuration = SignedDuration::from_mins(1);
 
+/// So long no pod has to be made in a PodGroup that is no gang, or has started, before room is asked for its pods: those
+/// that come later wait until that is over.
+const GROWS: SignedDuration = SignedDuration::from_secs(10);
+
 /// A PodGroup with more pods is looked at once a second at most.
 const SMALL_GROUP: usize = 64;
 
@@ -150,10 +154,16 @@ impl ProvisioningController {
         let GroupChoice {
             mut asked,
             is_short,
+            newest,
         } = pods.chosen();
         let short_since = known.and_then(|group| group.short_since).unwrap_or(now);
-        let settled_at = short_since.checked_add(SETTLES).unwrap_or(Timestamp::MAX);
-        let is_early = is_short && now < settled_at;
+        let settled_at = match (is_short, newest) {
+            (true, _) => short_since.checked_add(SETTLES),
+            (false, Some(newest)) => newest.checked_add(GROWS),
+            (false, None) => Ok(now),
+        };
+        let settled_at = settled_at.unwrap_or(now);
+        let is_early = now < settled_at && !asked.is_empty();
         if is_early {
             asked = PodsToAskFor::default();
         }

@@ -157,6 +157,22 @@ fn a_group_whose_parts_need_their_own_asks_for_all() {
     says(&mut world, &["a"], "Unschedulable");
     assert!(request(&world).is_none(), "of one nothing is known");
     says(&mut world, &["b"], "Unschedulable");
+    assert!(request(&world).is_none(), "another one may come");
+    world.pass_seconds(11);
+    assert_eq!(asked(&world), [("4".to_owned(), 2)]);
+}
+
+#[test]
+fn pods_that_come_one_by_one_and_are_no_gang_are_asked_for_together() {
+    let mut world = VOLCANO.world(1);
+    VOLCANO.add(&mut world, &["a"], "4");
+    says(&mut world, &["a"], "Unschedulable");
+    world.pass_seconds(9);
+    VOLCANO.add(&mut world, &["b"], "4");
+    says(&mut world, &["a", "b"], "Unschedulable");
+    world.pass_seconds(9);
+    assert!(request(&world).is_none());
+    world.pass_seconds(2);
     assert_eq!(asked(&world), [("4".to_owned(), 2)]);
 }
 
@@ -239,7 +255,7 @@ fn wrong_words_and_pods_without_their_request_are_told_on_the_group() {
         world.server.edit(&of.group(), |group| {
             group["spec"] = (of.spec)(1);
         });
-        world.settle();
+        world.pass_seconds(11);
         assert_eq!(asked(&world), [("1".to_owned(), 1)]);
     }
 }
@@ -389,6 +405,7 @@ fn labels_that_the_pods_own_rules_name_stay_in_the_template() {
     world.server.apply(ManagedKind::Pod, pod);
     world.settle();
     says(&mut world, &["a"], "Unschedulable");
+    world.pass_seconds(11);
     let templates = world.server.all(ManagedKind::PodTemplate);
     assert_eq!(
         templates[0]["template"]["metadata"]["labels"],
