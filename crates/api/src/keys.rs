@@ -75,7 +75,8 @@ pub const INHERITED_PREFIX: &str = "volcano.sh/";
 pub const USER: &str = "pumice.sh/user";
 /// Annotation of PodGroups and what they are made for: the user who asked for it, as admission writes it.
 pub const REQUESTER: &str = "pumice.sh/requester";
-/// Annotation of a Job: class of the ProvisioningRequest by which room for its pods is asked for at once.
+/// Annotation of a Job, or of pods of a PodGroup: class of the ProvisioningRequest by which room for them is asked for at
+/// once.
 pub const PROVISIONING_CLASS: &str = "pumice.sh/provisioning-class";
 /// Annotation of a pod: the ProvisioningRequest of its namespace whose room is for it, as Cluster Autoscaler reads it.
 pub const CONSUMED_REQUEST: &str = "autoscaling.x-k8s.io/consume-provisioning-request";

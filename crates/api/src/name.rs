@@ -3,8 +3,8 @@
 /// Longest name part of a qualified name, and longest label value.
 const MAX_NAME: usize = 63;
 
-/// Longest DNS subdomain.
-const MAX_SUBDOMAIN: usize = 253;
+/// Longest DNS subdomain, which is the longest name of most objects.
+pub const MAX_SUBDOMAIN: usize = 253;
 
 /// Whether `text` is a label key or annotation key: `[prefix/]name`, the prefix a DNS subdomain,
 /// the name at most 63 letters, digits, `-`, `_`, `.`, beginning and ending with a letter or digit.

@@ -88,7 +88,7 @@ impl Controller for FinishedJobs {
 /// The CronJob or JobFlow that a Job is of, if any, knows how it ended: without that the same step
 /// or run might start again.
 fn is_recorded(job: &Job, cache: &ObjectCache) -> bool {
-    let Some(owner) = controller_of(job) else {
+    let Some(owner) = controller_of(&job.metadata) else {
         return true;
     };
     let namespace = job.metadata.namespace.as_deref().unwrap_or_default();

@@ -4,7 +4,7 @@
 //! pods made for it, and its status; PodGroups of other pods ([`pod_group`]); states of queues
 //! ([`queue`]); pods that wait for their queue behind a gate ([`queue_gate`]); Jobs by schedule
 //! ([`cron_job`]) and after one another ([`job_flow`], [`job_template`]); and HyperNodes by labels
-//! of nodes ([`hyper_node`]); and room for the pods of a Job, asked of Cluster Autoscaler at once
+//! of nodes ([`hyper_node`]); and room for the pods of a gang, asked of Cluster Autoscaler at once
 //! ([`provisioning`]).
 //!
 //! Invariant: no clock, no randomness, no cluster. What a controller would ask the API server for

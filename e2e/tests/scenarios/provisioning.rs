@@ -112,10 +112,11 @@ fn joining(mut pod: Value, class: &str) -> Value {
     pod
 }
 
-/// The request was written as the autoscaler reads it, and the pods are those that it is for.
-fn is_whole(lab: &LabGuard, request: &Value) -> Result<()> {
+/// The request is for so many pods of four cores, written as the autoscaler reads it, and all pods whose names begin so are
+/// those that it is for.
+fn is_whole(lab: &LabGuard, request: &Value, (count, pods): (usize, &str)) -> Result<()> {
     let sets = request["spec"]["podSets"].as_array().context("sets")?;
-    ensure!(sets.len() == 1 && sets[0]["count"] == 3, "{request}");
+    ensure!(sets.len() == 1 && sets[0]["count"] == count, "{request}");
     let template = sets[0]["podTemplateRef"]["name"].as_str();
     let template = template.context("a template")?;
     let path = format!("/api/v1/namespaces/default/podtemplates/{template}");
@@ -125,11 +126,13 @@ fn is_whole(lab: &LabGuard, request: &Value) -> Result<()> {
         container["resources"]["requests"]["cpu"] == "4",
         "{template}"
     );
-    for pod in lab.rest().list(PODS)? {
+    let mut all = lab.rest().list(PODS)?;
+    all.retain(|pod| {
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-        if !name.starts_with("train-") {
-            continue;
-        }
+        name.starts_with(pods)
+    });
+    ensure!(all.len() == count, "{all:?}");
+    for pod in all {
         let annotations = &pod["metadata"]["annotations"];
         let consumed = &annotations["autoscaling.x-k8s.io/consume-provisioning-request"];
         ensure!(*consumed == request["metadata"]["name"], "{pod}");
@@ -158,7 +161,7 @@ fn a_gang_gets_its_nodes_by_one_request_and_what_a_queue_holds_back_asks_for_non
     let request = controllers.eventually(LONG, "room is asked for", || {
         Ok(lab.rest().list(REQUESTS).unwrap_or_default().pop())
     })?;
-    is_whole(&lab, &request)?;
+    is_whole(&lab, &request, (3, "train-"))?;
     eventually(LIMIT, "the Job is told of it", || {
         is_told(&lab, "train", "asks for room for 3 pods at once")
     })?;
@@ -200,43 +203,6 @@ fn make_owned(lab: &LabGuard) -> Result<String> {
     Ok(format!("podgroup-{uid}"))
 }
 
-/// The request is for two pods of four cores of the PodGroup of this name and version, for which pods wait
-/// whose names begin so.
-fn is_of_group(
-    lab: &LabGuard,
-    request: &Value,
-    (name, version): (&str, &str),
-    pods: &str,
-) -> Result<()> {
-    let metadata = &request["metadata"];
-    let owner = &metadata["ownerReferences"][0];
-    ensure!(
-        metadata["name"] == name && owner["apiVersion"] == version,
-        "{request}"
-    );
-    let sets = request["spec"]["podSets"].as_array().context("sets")?;
-    ensure!(sets.len() == 1 && sets[0]["count"] == 2, "{request}");
-    let template = sets[0]["podTemplateRef"]["name"].as_str();
-    let template = template.context("a template")?;
-    let path = format!("/api/v1/namespaces/default/podtemplates/{template}");
-    let template = lab.rest().get(&path)?;
-    let container = &template["template"]["spec"]["containers"][0];
-    ensure!(
-        container["resources"]["requests"]["cpu"] == "4",
-        "{template}"
-    );
-    let consumed = "autoscaling.x-k8s.io/consume-provisioning-request";
-    let all = lab.rest().list(PODS)?;
-    let is_one = |pod: &&Value| {
-        let found = pod["metadata"]["name"].as_str();
-        found.is_some_and(|found| found.starts_with(pods))
-    };
-    let waiting = all.iter().filter(is_one);
-    let waiting = waiting.filter(|pod| pod["metadata"]["annotations"][consumed] == name);
-    ensure!(waiting.count() == 2, "{all:?}");
-    Ok(())
-}
-
 #[test]
 fn pods_of_volcanos_and_kubernetes_groups_get_their_nodes_by_one_request_each() -> Result<()> {
     let lab = Lab::take()?;
@@ -273,7 +239,13 @@ fn pods_of_volcanos_and_kubernetes_groups_get_their_nodes_by_one_request_each() 
         ("ray", "ray-", volcano),
     ];
     for (request, (name, pods, version)) in requests.iter().zip(expected) {
-        is_of_group(&lab, request, (name, version), pods)?;
+        let metadata = &request["metadata"];
+        let owner = &metadata["ownerReferences"][0];
+        ensure!(
+            metadata["name"] == name && owner["apiVersion"] == version,
+            "{request}"
+        );
+        is_whole(&lab, request, (2, pods))?;
     }
     eventually(LIMIT, "the PodGroup is told of it", || {
         is_told(&lab, "rank", "asks for room for 2 pods at once")

@@ -182,7 +182,7 @@ fn owner(object: &Observed) -> Option<ManagedRef> {
     let Observed::Job(job) = object else {
         return None;
     };
-    let owner = controller_of(job)?;
+    let owner = controller_of(&job.metadata)?;
     let kind = ManagedKind::of(&owner.api_version, &owner.kind)?;
     let namespace = job.metadata.namespace.as_deref().unwrap_or_default();
     (kind == ManagedKind::CronJob).then(|| ManagedRef::new(kind, namespace, &owner.name))
@@ -217,7 +217,8 @@ fn start(
     let made = due::job(cron_job, run, times);
     let (namespace, name) = (text(&made.metadata.namespace), text(&made.metadata.name));
     if let Some(other) = cache.job(namespace, name) {
-        if controller_of(other).map(|owner| &owner.uid) != cron_job.metadata.uid.as_ref() {
+        if controller_of(&other.metadata).map(|owner| &owner.uid) != cron_job.metadata.uid.as_ref()
+        {
             let message = format!(
                 "the run of {run} cannot start: there is a Job {name} that is not of this CronJob; \
                  delete it"

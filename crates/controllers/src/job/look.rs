@@ -2,13 +2,14 @@
 
 use jiff::Timestamp;
 use pumice_api::job::TaskSpec;
-use pumice_api::{Job, PodGroup, keys};
+use pumice_api::{Job, PodGroup};
 
 use super::phase::JobPhase;
 use super::pods::PodSight;
 use super::{pod_group_name, task_name};
 use crate::runtime::{
     JobMember, ManagedKind, ManagedRef, ObjectCache, ObjectEvent, TrackedPhase, TrackedPod,
+    owning_job,
 };
 
 /// A Job with its pods and its PodGroup.
@@ -195,10 +196,7 @@ fn group<'a>(job: &Job, key: &ManagedRef, cache: &'a ObjectCache) -> Option<&'a 
 /// The Job a PodGroup belongs to, by its owner or by its name.
 pub(super) fn job_of_group(group: &PodGroup) -> Option<ManagedRef> {
     let meta = &group.metadata;
-    let mut owners = meta.owner_references.iter().flatten();
-    let owner = owners
-        .find(|owner| owner.kind == keys::JOB_KIND && owner.api_version == keys::BATCH_API_VERSION);
-    let name = match owner {
+    let name = match owning_job(meta) {
         Some(owner) => owner.name.as_str(),
         None => meta.name.as_deref()?,
     };

@@ -223,7 +223,7 @@ impl Controller for JobFlowController {
 impl JobFlowController {
     /// A Job that had ended was removed.
     fn remember(&mut self, job: &Job, cache: &ObjectCache) {
-        let Some(owner) = controller_of(job).filter(|_| status::has_ended(job)) else {
+        let Some(owner) = controller_of(&job.metadata).filter(|_| status::has_ended(job)) else {
             return;
         };
         let namespace = job.metadata.namespace.as_deref().unwrap_or_default();
@@ -254,7 +254,7 @@ fn owner(object: &Observed) -> Option<ManagedRef> {
     let Observed::Job(job) = object else {
         return None;
     };
-    let owner = controller_of(job)?;
+    let owner = controller_of(&job.metadata)?;
     let kind = ManagedKind::of(&owner.api_version, &owner.kind)?;
     let namespace = job.metadata.namespace.as_deref().unwrap_or_default();
     (kind == ManagedKind::JobFlow).then(|| ManagedRef::new(kind, namespace, &owner.name))
@@ -282,7 +282,7 @@ fn users_of(template: &ManagedRef, cache: &ObjectCache) -> Vec<ManagedRef> {
 fn probed_flow(pod: &TrackedPod, cache: &ObjectCache) -> Option<ManagedRef> {
     let member = pod.member.as_ref()?;
     let job = cache.job(&pod.namespace, &member.job)?;
-    let owner = controller_of(job)?;
+    let owner = controller_of(&job.metadata)?;
     let flow = cache.job_flow(&pod.namespace, &owner.name)?;
     let asks = |step: &Flow| {
         let probe = graph::probe(step);

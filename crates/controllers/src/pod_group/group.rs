@@ -8,8 +8,10 @@ use pumice_api::{NetworkTopology, PodGroup, ResourceList, keys};
 use pumice_units::quantity::{self, Quantity};
 use serde_json::{Map, Value, json};
 
-use super::owners::{Owners, controlling};
-use crate::runtime::{LonePod, ManagedKind, ManagedRef, ObjectEvent, Observed, TrackedPod};
+use super::owners::Owners;
+use crate::runtime::{
+    LonePod, ManagedKind, ManagedRef, ObjectEvent, Observed, TrackedPod, controlling,
+};
 use crate::usage::{self, QuotaUsage};
 
 /// Annotations of a pod its group takes over, before those of its owner.

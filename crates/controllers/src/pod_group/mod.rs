@@ -30,7 +30,7 @@ use self::owners::Owners;
 use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, LonePod, ManagedKind, ManagedRef, ObjectCache, ObjectChange,
-    ObjectEvent, Observed, Reconciliation, TrackedPhase, TrackedPod, WriteOutcome,
+    ObjectEvent, Observed, Reconciliation, TrackedPhase, TrackedPod, WriteOutcome, controlling,
 };
 
 /// Beginning of the names of PodGroups made here.
@@ -90,7 +90,7 @@ impl PodGroupController {
         let Some(Observed::Pod(pod)) = object else {
             return None;
         };
-        let owner = owners::controlling(&self.asked(pod)?.owners);
+        let owner = controlling(&self.asked(pod)?.owners);
         let uid = owner.map_or(&*pod.uid, |owner| owner.uid.as_str());
         Some((pod.namespace.to_string(), format!("{NAME_PREFIX}{uid}")))
     }

@@ -12,11 +12,6 @@ use crate::runtime::{ManagedKind, ManagedRef, ObjectCache, TrackedWorkload};
 /// that a pod may come before them.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_secs(5);
 
-/// The owner that controls an object.
-pub(super) fn controlling(owners: &[OwnerReference]) -> Option<&OwnerReference> {
-    owners.iter().find(|owner| owner.controller == Some(true))
-}
-
 /// Owners of pods, in the order of the pods' references.
 pub(super) struct Owners<'a> {
     /// Workloads that are known.

@@ -10,7 +10,9 @@ use pumice_api::ProvisioningRequest;
 use super::asked::PodsToAskFor;
 use super::verdict::AutoscalerVerdict;
 use super::writes;
-use crate::runtime::{ApiWrite, ManagedKind, ManagedRef, ObjectCache, ObjectEvent, Reconciliation};
+use crate::runtime::{
+    ApiWrite, ManagedKind, ManagedRef, ObjectCache, ObjectEvent, Reconciliation, controller_of,
+};
 
 /// Event on who asks: what was asked for, and what became of it.
 pub const REASON: &str = "Provisioning";
@@ -199,12 +201,6 @@ fn is_open(request: &ProvisioningRequest) -> bool {
     !is_settled && request.metadata.deletion_timestamp.is_none()
 }
 
-/// The one that controls a request.
-pub fn controller_of(request: &ProvisioningRequest) -> Option<&OwnerReference> {
-    let mut owners = request.metadata.owner_references.iter().flatten();
-    owners.find(|owner| owner.controller == Some(true))
-}
-
 fn is_of(request: &ProvisioningRequest, meta: &ObjectMeta) -> bool {
-    controller_of(request).is_some_and(|owner| owner.uid == uid(meta))
+    controller_of(&request.metadata).is_some_and(|owner| owner.uid == uid(meta))
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PodTemplate, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use pumice_api::{PodGroup, keys, name};
+use pumice_api::name;
 use rustc_hash::FxHashMap;
 
 use super::asked::{AskedSet, PodTally, PodsToAskFor, SetTally};
@@ -11,6 +11,7 @@ use super::asker::RoomAsker;
 use super::wrong_class;
 use crate::runtime::{
     ConsumingPod, ManagedRef, ObjectCache, ObjectEvent, Observed, PodShape, PodWait, TrackedPod,
+    owning_job,
 };
 
 /// What a PodGroup says of how many of its pods have to start together.
@@ -27,7 +28,7 @@ impl GroupNeed {
     /// which asks for its pods itself.
     pub fn of(object: &Observed) -> Option<Self> {
         match object {
-            Observed::PodGroup(group) if !is_of_job(group) => {
+            Observed::PodGroup(group) if owning_job(&group.metadata).is_none() => {
                 let spec = &group.spec;
                 let has_parts =
                     !spec.min_task_member.is_empty() || !spec.sub_group_policy.is_empty();
@@ -47,12 +48,6 @@ impl GroupNeed {
         let least = if least > 1 { least } else { 0 };
         Self { least, has_parts }
     }
-}
-
-fn is_of_job(group: &PodGroup) -> bool {
-    let mut owners = group.metadata.owner_references.iter().flatten();
-    let job = (keys::JOB_KIND, keys::BATCH_API_VERSION);
-    owners.any(|owner| (owner.kind.as_str(), owner.api_version.as_str()) == job)
 }
 
 /// Pods of a group to ask for.
@@ -111,14 +106,14 @@ impl<'a> GroupPods<'a> {
             match (known.is_over(), known.is_placed()) {
                 (true, _) => {}
                 (false, true) => found.tally.placed += 1,
-                (false, false) => found.waits(group, known, consuming),
+                (false, false) => found.take(group, known, consuming),
             }
         }
         found
     }
 
     /// Takes in a pod without node.
-    fn waits(&mut self, group: &ManagedRef, pod: &TrackedPod, consuming: &'a ConsumingPod) {
+    fn take(&mut self, group: &ManagedRef, pod: &TrackedPod, consuming: &'a ConsumingPod) {
         if !name::is_dns_subdomain(&consuming.class) {
             self.wrong.get_or_insert(&consuming.class);
             return;
@@ -234,13 +229,10 @@ impl<'a> GroupPods<'a> {
     }
 }
 
-/// Longest name of an object.
-const MAX_NAME: usize = 253;
-
 /// Name of the template of pods of a shape.
 fn template_name(request: &str, shape: &PodShape) -> String {
     let hash = format!("-{:016x}", shape.hash);
-    let end = request.len().min(MAX_NAME - hash.len());
+    let end = request.len().min(name::MAX_SUBDOMAIN - hash.len());
     let start = request.get(..end).unwrap_or_default();
     format!("{}{hash}", start.trim_end_matches(['.', '-']))
 }

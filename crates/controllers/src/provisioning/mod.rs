@@ -1,4 +1,4 @@
-//! Room for all pods of a gang, asked of Cluster Autoscaler at once (docs/spec/17 §6).
+//! Room for all pods of a gang, asked of Cluster Autoscaler at once (docs/spec/17 §6, §7).
 //!
 //! An autoscaler that looks at each pod for itself may buy half of what a gang needs and find no more. A Job with annotation
 //! `pumice.sh/provisioning-class`, or a PodGroup whose pods have it, has its room asked for as a whole: by a
@@ -30,10 +30,10 @@ use crate::job::{defaults, pod_group_name, provisioning_class};
 use crate::options::ControllerOptions;
 use crate::runtime::{
     ApiVerb, ApiWrite, Controller, ManagedKind, ManagedRef, ObjectCache, ObjectChange, ObjectEvent,
-    Observed, PodWait, Reconciliation, StandingEvents, WriteOutcome,
+    Observed, PodWait, Reconciliation, StandingEvents, WriteOutcome, controller_of,
 };
 use asked::PodsToAskFor;
-use asker::{REASON, RoomAsker, RoomWish, WrittenTemplates, controller_of};
+use asker::{REASON, RoomAsker, RoomWish, WrittenTemplates};
 use groups::{GroupChoice, GroupNeed, GroupPods};
 
 /// So long fewer pods have to ask than a gang lacks before room is asked for these alone: what the scheduler says of them
@@ -367,7 +367,7 @@ fn wrong_class(text: &str) -> String {
 
 /// Who a request was made for.
 fn asker_of(request: &ProvisioningRequest) -> Option<ManagedRef> {
-    let owner = controller_of(request)?;
+    let owner = controller_of(&request.metadata)?;
     let kind = ManagedKind::of(&owner.api_version, &owner.kind)?;
     let kinds = [
         ManagedKind::Job,
@@ -384,7 +384,9 @@ fn asker_of(request: &ProvisioningRequest) -> Option<ManagedRef> {
 fn uid_of_asker(object: &Observed) -> Option<&str> {
     match object {
         Observed::Job(_) | Observed::PodGroup(_) | Observed::NativeGroup(_) => Some(object.uid()),
-        Observed::ProvisioningRequest(request) => controller_of(request).map(|owner| &*owner.uid),
+        Observed::ProvisioningRequest(request) => {
+            controller_of(&request.metadata).map(|owner| &*owner.uid)
+        }
         _ => None,
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use pumice_api::{
     Command, CronJob, HyperNode, Job, JobFlow, JobTemplate, PodGroup, ProvisioningRequest, Queue,
     keys,
@@ -11,6 +10,7 @@ use pumice_api::{
 use super::command_guard::CommandGuard;
 use super::kind::{ManagedKind, ManagedRef};
 use super::observed::{Observed, TrackedPod, TrackedWorkload};
+use super::owners::controller_of;
 
 type Names = BTreeSet<String>;
 
@@ -137,7 +137,7 @@ impl ObjectCache {
                 }
             }
             Observed::Job(job) => {
-                if let Some(owner) = controller_of(job) {
+                if let Some(owner) = controller_of(&job.metadata) {
                     let owner = owner.uid.clone();
                     enter(&mut self.jobs_of_owners, owner, name.clone(), is_there);
                 }
@@ -322,12 +322,6 @@ impl ObjectCache {
             _ => 0,
         }
     }
-}
-
-/// The owner that controls a Job.
-pub fn controller_of(job: &Job) -> Option<&OwnerReference> {
-    let mut owners = job.metadata.owner_references.iter().flatten();
-    owners.find(|owner| owner.controller == Some(true))
 }
 
 /// Name of the JobTemplate in the Job's namespace that a Job was made from. A namespace has no dot,

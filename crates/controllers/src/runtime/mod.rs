@@ -26,12 +26,13 @@ mod gated_pod;
 mod kind;
 mod manager;
 mod observed;
+mod owners;
 mod probe;
 mod standing;
 mod work_queue;
 mod write;
 
-pub use cache::{ObjectCache, controller_of, queue_of, template_of};
+pub use cache::{ObjectCache, queue_of, template_of};
 pub use command_guard::CommandGuard;
 pub use consuming_pod::{ConsumingPod, PodShape};
 pub use controller::{Controller, ObjectChange, ObjectEvent, Reconciliation};
@@ -45,6 +46,7 @@ pub use observed::{
     JobMember, LonePod, Observed, PodWait, TrackedPhase, TrackedPod, TrackedPriorityClass,
     TrackedWorkload,
 };
+pub use owners::{controller_of, controlling, owning_job};
 pub use probe::{HttpQuestion, PodProbe, ProbeId, ProbeOutcome};
 pub use standing::StandingEvents;
 pub use work_queue::WorkQueue;

@@ -17,6 +17,7 @@ use super::disruption::Disruption;
 use super::failed_container::{FailedContainer, failed_containers, init_statuses, statuses};
 use super::gated_pod::GatedPod;
 use super::kind::{ManagedKind, ManagedRef};
+use super::owners::owning_job;
 use crate::usage;
 
 type TextMap = BTreeMap<String, String>;
@@ -252,10 +253,7 @@ impl JobMember {
     fn read(pod: &Pod, annotations: &TextMap, labels: &TextMap) -> Option<Self> {
         let job = annotations.get(keys::JOB_NAME)?;
         let number = |map: &TextMap, key: &str| map.get(key).and_then(|text| text.parse().ok());
-        let mut owners = pod.metadata.owner_references.iter().flatten();
-        let owner = owners.find(|owner| {
-            owner.kind == keys::JOB_KIND && owner.api_version == keys::BATCH_API_VERSION
-        });
+        let owner = owning_job(&pod.metadata);
         Some(Self {
             job: job.as_str().into(),
             job_uid: owner.map_or("", |owner| owner.uid.as_str()).into(),
